@@ -1,10 +1,10 @@
 //! Balanced path: where an equal share of a set operation begins.
 //!
-//! The copies of a key in a sequence are ranked 0, 1, …; a copy in A and one in B *match* if their keys and ranks are
+//! The copies of a key in a sequence are numbered 0, 1, …; a copy in A and one in B *match* if their keys and numbers are
 //! equal. The path takes keys in order, and within a key's copies one of A and one of B in turn, then what is left of
 //! the longer run. A diagonal that would come between two that match is *starred*: it takes one element of B more, so
 //! that no match is ever cut (Baxter, "Modern GPU", 2013; Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse
-//! Matrix Operations on GPUs using Merge Path", IPDPS 2015, section III-B). On one side of a cut, ranks count on from
+//! Matrix Operations on GPUs using Merge Path", IPDPS 2015, section III-B). On one side of a cut, numbers count on from
 //! where the other side left off: either both sequences have the same number of copies before it, or one has none after
 //! it.
 

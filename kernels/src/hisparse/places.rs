@@ -130,7 +130,7 @@ const WARP_SLOTS: u32 = MOST_CHUNK_QUADS * QUAD / WARPS;
 struct PlacesChunk {
     /// The element that each slot's product adds to, and the number of products of this element before it among those of its warp.
     elements: Shared<u16>,
-    ranks: Shared<u16>,
+    earlier: Shared<u16>,
     /// The index of each quad's leaf, counted from the part's first.
     leaves: Shared<u16>,
     /// Number of products for each warp and element; in the end the place of the first one.
@@ -146,7 +146,7 @@ impl PlacesChunk {
     fn take(arena: &mut Arena) -> Self {
         Self {
             elements: arena.take(Self::SLOTS),
-            ranks: arena.take(Self::SLOTS),
+            earlier: arena.take(Self::SLOTS),
             leaves: arena.take(MOST_CHUNK_QUADS as usize),
             counts: arena.take(Self::COUNTS),
         }
@@ -180,7 +180,7 @@ impl PlacesChunk {
             let before = if element == NONE { 0 } else { self.counts.load(count) };
             warp::sync(warp::FULL);
             if element != NONE {
-                self.ranks.store(slot, before + earlier as u16);
+                self.earlier.store(slot, before + earlier as u16);
                 if earlier == 0 {
                     self.counts.store(count, before + peers.count_ones() as u16);
                 }
@@ -222,7 +222,7 @@ impl PlacesChunk {
             let element = self.elements.load(at as usize);
             if element != NONE {
                 let start = self.counts.load(Self::count(at / WARP_SLOTS, u32::from(element)));
-                let place = spread(u32::from(start + self.ranks.load(at as usize)), size);
+                let place = spread(u32::from(start + self.earlier.load(at as usize)), size);
                 places |= 1 << (PRESENT + slot) | u64::from(place) << (BITS * slot);
             }
         }

@@ -215,15 +215,15 @@ impl<K: RadixKey> SegmentTiles<K> {
             let first = heads.last_to(place);
             let next = heads.next_after(place, tile.len as u32);
             // From the last to the first: see "A register that changes its meaning" in docs/toolchain.md.
-            let (mut rank, mut other) = (first, next);
+            let (mut position, mut other) = (first, next);
             while other > first {
                 other -= 1;
                 let compared = keys.load(other as usize) & mask;
                 let own = key & mask;
-                rank += u32::from(compared < own || (compared == own && other < place));
+                position += u32::from(compared < own || (compared == own && other < place));
             }
-            sorted_keys.store(tile.first + rank as usize, key.into_key(self.stored_order));
-            values.move_one(tile.first, to_other, place as usize, rank as usize);
+            sorted_keys.store(tile.first + position as usize, key.into_key(self.stored_order));
+            values.move_one(tile.first, to_other, place as usize, position as usize);
             place += thread::WARP_SIZE;
         }
     }

@@ -108,7 +108,7 @@ impl<'a, V: Value, O: Offset> CpuSpgemmOperands<'a, V, O> {
     unsafe fn compute_with<I: Vectors>(&self, rows: Range<usize>, workspace: &mut Workspace<V>) {
         workspace.block.clear();
         let columns = |row| &self.a.column_indices()[self.a.range(row)];
-        let (mut shift, mut has_ranks) = (None, false);
+        let (mut shift, mut has_positions) = (None, false);
         for row in rows.clone() {
             if columns(row).is_empty() {
                 workspace.block.end_row(0);
@@ -118,8 +118,8 @@ impl<'a, V: Value, O: Offset> CpuSpgemmOperands<'a, V, O> {
                 self.fetch(row + 1);
             }
             match shift {
-                // SAFETY: the ranks are those of the previous row, which has the same products.
-                Some(shift) if has_ranks => unsafe { self.repeat(row, shift, workspace) },
+                // SAFETY: the positions are those of the previous row, which has the same products.
+                Some(shift) if has_positions => unsafe { self.repeat(row, shift, workspace) },
                 // SAFETY: guaranteed by the caller.
                 _ => unsafe { self.compute_row::<I>(row, workspace) },
             }
@@ -127,9 +127,9 @@ impl<'a, V: Value, O: Offset> CpuSpgemmOperands<'a, V, O> {
             if row + 1 < rows.end {
                 shift = self.repeated.shift(columns(row), columns(row + 1));
             }
-            has_ranks = shift.is_some()
-                && (has_ranks
-                    || workspace.ranks.find(
+            has_positions = shift.is_some()
+                && (has_positions
+                    || workspace.positions.find(
                         workspace.block.last_row(),
                         columns(row).iter().map(|&k| &self.b.column_indices()[self.b.range(k as usize)]),
                     ));
@@ -286,7 +286,7 @@ impl<'a, V: Value, O: Offset> CpuSpgemmOperands<'a, V, O> {
     /// Computes a row with the products of the previous row, in shifted columns.
     ///
     /// # Safety
-    /// The ranks are those of the products.
+    /// The positions are those of the products.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn repeat(&self, row: usize, shift: u32, workspace: &mut Workspace<V>) {
@@ -295,14 +295,14 @@ impl<'a, V: Value, O: Offset> CpuSpgemmOperands<'a, V, O> {
             *column = last + shift;
         }
         values.fill(-V::default());
-        let mut ranks = workspace.ranks.0.as_slice();
+        let mut positions = workspace.positions.0.as_slice();
         for (left, columns, right) in self.products(row) {
-            // SAFETY: there is a rank for each product, below the number of entries.
+            // SAFETY: there is a position for each product, below the number of entries.
             unsafe {
-                let (own, rest) = ranks.split_at_unchecked(columns.len());
-                ranks = rest;
-                for (&rank, &right) in own.iter().zip(right) {
-                    let sum = values.get_unchecked_mut(usize::from(rank));
+                let (own, rest) = positions.split_at_unchecked(columns.len());
+                positions = rest;
+                for (&position, &right) in own.iter().zip(right) {
+                    let sum = values.get_unchecked_mut(usize::from(position));
                     *sum += left * right;
                 }
             }

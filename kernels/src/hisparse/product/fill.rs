@@ -62,7 +62,7 @@ impl<V: Float> HiSparseMultiplyLeaves<V> {
             a: LeafStage::take(&mut arena, a),
             b: LeafStage::take(&mut arena, b),
             c,
-            ranks: arena.take(leaf_words(d_log2) as usize),
+            before: arena.take(leaf_words(d_log2) as usize),
             pairs: self.pairs.words,
             first,
             end,
@@ -70,7 +70,7 @@ impl<V: Float> HiSparseMultiplyLeaves<V> {
         };
         // 2. Find the leaf's pattern, and number its entries.
         pattern.find::<V, BLOCK>(self.pairs, first, end);
-        product.rank(scan);
+        product.count(scan);
         // 3. Add up the products, and write the leaf.
         let node = self.c.node(self.references.load(leaf), run.len, d_log2);
         let scale = |sum| self.a_scale * (self.b_scale * sum);
@@ -93,7 +93,7 @@ struct ProductLeaf<V: Float, const BLOCK: usize> {
     /// Its entries.
     c: LeafBits,
     /// The number of entries before each word of `c`.
-    ranks: Shared<u16>,
+    before: Shared<u16>,
     pairs: Global<u64>,
     /// Its pairs.
     first: u32,
@@ -104,7 +104,7 @@ struct ProductLeaf<V: Float, const BLOCK: usize> {
 impl<V: Float, const BLOCK: usize> ProductLeaf<V, BLOCK> {
     /// Counts the entries before each word.
     #[device(track_caller)]
-    fn rank(self, scan: CountScan<u32, BLOCK>) {
+    fn count(self, scan: CountScan<u32, BLOCK>) {
         let words = leaf_words(self.d_log2);
         let share = words.div_ceil(BLOCK as u32);
         let (first, end) = (thread::index() * share, ((thread::index() + 1) * share).min(words));
@@ -117,7 +117,7 @@ impl<V: Float, const BLOCK: usize> ProductLeaf<V, BLOCK> {
         let mut before = scan.exclusive(count).before;
         let mut word = first;
         while word < end {
-            self.ranks.store(word as usize, before as u16);
+            self.before.store(word as usize, before as u16);
             before += self.c.load(word).count_ones();
             word += 1;
         }
@@ -181,14 +181,14 @@ impl<V: Float, const BLOCK: usize> ProductLeaf<V, BLOCK> {
             let mut own = b.rows().load(self.c.place(inner, 0) + word) & own_columns;
             if own != 0 {
                 let c_word = self.c.place(row, 0) + word;
-                let (c_bits, rank) = (self.c.load(c_word), u32::from(self.ranks.load(c_word as usize)));
+                let (c_bits, index) = (self.c.load(c_word), u32::from(self.before.load(c_word as usize)));
                 while own != 0 {
                     let bit = own.trailing_zeros();
                     own &= own - 1;
                     let below = (1 << bit) - 1;
                     let col = 32 * word + bit;
-                    let rank = rank + (c_bits & below).count_ones();
-                    sums.add(rank, row, col, (a_value, b.value(inner, col)));
+                    let index = index + (c_bits & below).count_ones();
+                    sums.add(index, row, col, (a_value, b.value(inner, col)));
                 }
             }
             word += 1;
@@ -200,13 +200,13 @@ impl<V: Float, const BLOCK: usize> ProductLeaf<V, BLOCK> {
     fn write(self, sums: impl LeafAccumulator<V>, node: NodeMut<V>, scale: impl Fn(V) -> V) {
         thread::block_stride::<BLOCK>(leaf_words(self.d_log2), |word| {
             let mut bits = self.c.load(word);
-            let mut rank = u32::from(self.ranks.load(word as usize));
+            let mut index = u32::from(self.before.load(word as usize));
             while bits != 0 {
                 let place = 32 * word + bits.trailing_zeros();
                 bits &= bits - 1;
                 let (row, col) = (place >> self.d_log2, place & ((1 << self.d_log2) - 1));
-                node.put(rank, layout::pack(row, col), scale(sums.get(rank, row, col)));
-                rank += 1;
+                node.put(index, layout::pack(row, col), scale(sums.get(index, row, col)));
+                index += 1;
             }
         });
     }

@@ -94,19 +94,19 @@ impl Sink<u32> for Children {
     }
 
     #[device(track_caller)]
-    fn put(&self, SumPlace { rank, coordinates }: SumPlace, a: Option<u32>, b: Option<u32>) {
+    fn put(&self, SumPlace { index, coordinates }: SumPlace, a: Option<u32>, b: Option<u32>) {
         let (a, b) = (a.unwrap_or(layout::NULL), b.unwrap_or(layout::NULL));
-        if rank < self.room {
-            self.words.store(rank as usize, u64::from(b) << 32 | u64::from(a));
-            self.links.store(rank as usize, Link { parent: self.parent, at: rank, coordinates }.word());
+        if index < self.room {
+            self.words.store(index as usize, u64::from(b) << 32 | u64::from(a));
+            self.links.store(index as usize, Link { parent: self.parent, at: index, coordinates }.word());
         }
     }
 
     #[device(track_caller)]
     fn join(&self, place: SumPlace, slot: u32, is_of_b: bool) {
-        if place.rank < self.room {
-            let other = self.words.load(place.rank as usize);
-            self.words.store(place.rank as usize, other | u64::from(slot) << (32 * u32::from(is_of_b)));
+        if place.index < self.room {
+            let other = self.words.load(place.index as usize);
+            self.words.store(place.index as usize, other | u64::from(slot) << (32 * u32::from(is_of_b)));
         }
     }
 }

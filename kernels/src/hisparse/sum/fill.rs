@@ -111,21 +111,21 @@ impl<V: Float> Sink<V> for LeafSum<V> {
     }
 
     #[device(track_caller)]
-    fn put(&self, SumPlace { rank, coordinates }: SumPlace, a: Option<V>, b: Option<V>) {
+    fn put(&self, SumPlace { index, coordinates }: SumPlace, a: Option<V>, b: Option<V>) {
         let value = match (a, b) {
             (Some(a), Some(b)) => self.a.value(a) + self.b.value(b),
             (Some(a), None) => self.a.value(a),
             (None, Some(b)) => self.b.value(b),
             (None, None) => V::ZERO,
         };
-        self.sum.put(rank, coordinates, value);
+        self.sum.put(index, coordinates, value);
     }
 
     #[device(track_caller)]
-    fn join(&self, SumPlace { rank, coordinates }: SumPlace, slot: V, is_of_b: bool) {
+    fn join(&self, SumPlace { index, coordinates }: SumPlace, slot: V, is_of_b: bool) {
         let value = if is_of_b { self.b.value(slot) } else { self.a.value(slot) };
         // A zero of the other operand that a dense leaf stores as −0 may be added as it is: the sum is this value, or a zero of
         // either sign, which a dense leaf stores as −0.
-        self.sum.put(rank, coordinates, value + self.sum.slot(rank, coordinates));
+        self.sum.put(index, coordinates, value + self.sum.slot(index, coordinates));
     }
 }

@@ -108,7 +108,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
     }
 
     /// [`merge`](Self::merge) after [`count`](Self::count) of the same pair, which is needed if `is_numbered`: then
-    /// ranks matter.
+    /// indices matter.
     #[device(track_caller)]
     pub(super) fn merge_counted<T: Element>(
         self,
@@ -166,16 +166,16 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         self.b.load((place / 32) as usize) >> (place % 32) & 1 != 0
     }
 
-    /// Returns the position of coordinates in the sum, with their rank only if entries are numbered.
+    /// Returns the position of coordinates in the sum, with their index only if entries are numbered.
     #[device(track_caller)]
     fn find(self, coordinates: u32, is_numbered: bool) -> SumPlace {
-        let mut rank = 0;
+        let mut index = 0;
         if is_numbered {
             let place = layout::place(coordinates, self.d_log2);
             let (word, below) = ((place / 32) as usize, (1 << (place % 32)) - 1);
-            rank = self.before.load(word) + (self.union.load(word) & below).count_ones();
+            index = self.before.load(word) + (self.union.load(word) & below).count_ones();
         }
-        SumPlace { rank, coordinates }
+        SumPlace { index, coordinates }
     }
 }
 

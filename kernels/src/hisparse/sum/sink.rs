@@ -3,15 +3,15 @@
 /// The position of an entry in the sum.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SumPlace {
-    /// Its rank in the union of both nodes' entries.
-    pub(super) rank: u32,
+    /// Its index in the union of both nodes' entries.
+    pub(super) index: u32,
     /// Its coordinates.
     pub(super) coordinates: u32,
 }
 
 /// Takes a pair's entries.
 pub(super) trait Sink<T> {
-    /// Returns whether the ranks of entries matter.
+    /// Returns whether the indices of entries matter.
     fn is_ordered(&self) -> bool;
 
     /// Takes an entry of the union, with its slots in the nodes that have it.

@@ -214,6 +214,6 @@ fn before_from(keys: Shared<u32>, passed: u32, len: u32, key: u32) -> u32 {
 }
 
 #[device]
-fn place(rank: u32, key: u32) -> SumPlace {
-    SumPlace { rank, coordinates: key >> SHIFT }
+fn place(index: u32, key: u32) -> SumPlace {
+    SumPlace { index, coordinates: key >> SHIFT }
 }

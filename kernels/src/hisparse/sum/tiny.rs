@@ -65,11 +65,11 @@ pub(super) fn merge<T: Element>(a: SumTree<T>, b: SumTree<T>, pair: NodePair, si
     }
     // The position of coordinates in the union.
     let place = |coordinates: u32| {
-        let mut rank = 0;
+        let mut index = 0;
         for other in 0..LIMIT {
-            rank += u32::from(of_a[other] < coordinates) + u32::from(new[other] < coordinates);
+            index += u32::from(of_a[other] < coordinates) + u32::from(new[other] < coordinates);
         }
-        SumPlace { rank, coordinates }
+        SumPlace { index, coordinates }
     };
     unroll!(for index in 0..LIMIT {
         if of_a[index] != NONE[0] {

@@ -24,8 +24,8 @@ impl Sink<u32> for Inner {
     }
 
     #[device(track_caller)]
-    fn put(&self, SumPlace { rank, coordinates }: SumPlace, _: Option<u32>, _: Option<u32>) {
-        self.sum.put_coordinates(rank, coordinates);
+    fn put(&self, SumPlace { index, coordinates }: SumPlace, _: Option<u32>, _: Option<u32>) {
+        self.sum.put_coordinates(index, coordinates);
     }
 
     #[device]
@@ -182,8 +182,8 @@ fn copy<T: Element>(
 #[device(track_caller)]
 fn for_each_entry<T: Element>(side: SumTree<T>, handle: NodeHandle, visit: impl Fn(SumPlace, T)) {
     let node = side.node(handle);
-    thread::warp_stride(handle.len, |rank| {
-        let coordinates = u32::from(node.coordinates.load(rank as usize));
-        visit(SumPlace { rank, coordinates }, node.slots.load(rank as usize));
+    thread::warp_stride(handle.len, |index| {
+        let coordinates = u32::from(node.coordinates.load(index as usize));
+        visit(SumPlace { index, coordinates }, node.slots.load(index as usize));
     });
 }
