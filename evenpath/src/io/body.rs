@@ -25,7 +25,7 @@ pub(super) struct Body<'a> {
 
 /// Number of stored entries, in the order of the file. Rows and columns count from 0; both are empty in array
 /// format.
-pub(super) struct Stored<V> {
+pub(super) struct ParsedEntries<V> {
     pub(super) rows: Vec<u32>,
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<V>,
@@ -48,14 +48,14 @@ struct ParseTask<'a, V> {
 
 impl Body<'_> {
     /// Parses row, column and value of every line.
-    pub(super) fn coordinates<V: Value>(&self) -> Result<Stored<V>, MatrixMarketError> {
+    pub(super) fn coordinates<V: Value>(&self) -> Result<ParsedEntries<V>, MatrixMarketError> {
         let stored = self.coordinates_of_part()?;
         self.check_count(stored.values.len())?;
         Ok(stored)
     }
 
     /// Like [`coordinates`](Self::coordinates), for a text with any number of entries.
-    pub(super) fn coordinates_of_part<V: Value>(&self) -> Result<Stored<V>, MatrixMarketError> {
+    pub(super) fn coordinates_of_part<V: Value>(&self) -> Result<ParsedEntries<V>, MatrixMarketError> {
         let MatrixMarketHeader { nrows: rows, ncols: cols, .. } = *self.header;
         self.parse(true, move |cursor, row, column| {
             *row = cursor.index("row", "a row", rows)?;
@@ -65,7 +65,7 @@ impl Body<'_> {
     }
 
     /// Parses the value of every line.
-    pub(super) fn array<V: Value>(&self) -> Result<Stored<V>, MatrixMarketError> {
+    pub(super) fn array<V: Value>(&self) -> Result<ParsedEntries<V>, MatrixMarketError> {
         let stored = self.parse(false, |_, _, _| Ok(()))?;
         self.check_count(stored.values.len())?;
         Ok(stored)
@@ -88,7 +88,7 @@ impl Body<'_> {
         &self,
         indexed: bool,
         place: impl Fn(&mut Cursor<'_>, &mut u32, &mut u32) -> Result<(), Kind> + Sync,
-    ) -> Result<Stored<V>, MatrixMarketError> {
+    ) -> Result<ParsedEntries<V>, MatrixMarketError> {
         match self.header.field {
             Field::Real => self.parse_with(indexed, place, |cursor| cursor.real()),
             Field::Integer => self.parse_with(indexed, place, |cursor| cursor.integer()),
@@ -109,7 +109,7 @@ impl Body<'_> {
         indexed: bool,
         place: impl Fn(&mut Cursor<'_>, &mut u32, &mut u32) -> Result<(), Kind> + Sync,
         value: impl Fn(&mut Cursor<'_>) -> Result<V, Kind> + Sync,
-    ) -> Result<Stored<V>, MatrixMarketError> {
+    ) -> Result<ParsedEntries<V>, MatrixMarketError> {
         let chunks = self.chunks();
         let counts: Vec<usize> = chunks.par_iter().map(|&(_, text)| count_entries(text)).collect();
         let total = counts.iter().sum();
@@ -135,11 +135,11 @@ impl Body<'_> {
     }
 
     /// Allocates memory for this many entries.
-    fn allocate<V: Value>(&self, entries: usize, indexed: bool) -> Result<Stored<V>, MatrixError> {
+    fn allocate<V: Value>(&self, entries: usize, indexed: bool) -> Result<ParsedEntries<V>, MatrixError> {
         let out_of_memory = |()| MatrixError::OutOfMemory { rows: self.header.nrows, nnz: entries };
         let indices = || bytemuck::try_zeroed_vec(if indexed { entries } else { 0 }).map_err(out_of_memory);
         let (rows, columns) = (indices()?, indices()?);
-        Ok(Stored { rows, columns, values: bytemuck::try_zeroed_vec(entries).map_err(out_of_memory)? })
+        Ok(ParsedEntries { rows, columns, values: bytemuck::try_zeroed_vec(entries).map_err(out_of_memory)? })
     }
 
     /// Splits the body into chunks of whole lines, each with its position.
@@ -182,7 +182,7 @@ impl Body<'_> {
     }
 }
 
-impl<V> Stored<V> {
+impl<V> ParsedEntries<V> {
     /// Assigns each chunk the slots for its entries.
     fn split<'a>(&'a mut self, chunks: &[(usize, &'a [u8])], counts: &[usize]) -> Vec<ParseTask<'a, V>> {
         let Self { rows, columns, values } = self;

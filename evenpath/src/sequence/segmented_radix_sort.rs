@@ -196,7 +196,7 @@ struct DividedSegments {
     /// Length of the longest segment that does not fit a tile.
     longest: usize,
     /// The tiles of those segments, unless one has all elements.
-    runs: Option<Runs>,
+    runs: Option<LongRuns>,
 }
 
 impl DividedSegments {
@@ -234,7 +234,8 @@ impl DividedSegments {
         unsafe { launch.launch(kernel) }?;
         let [pairs, longest] = totals.first::<2>()?.map(|total: u64| total as usize);
         let has_runs = pairs > 0 && longest < len;
-        let runs = if has_runs { Some(Runs::new(&ranges, &long, [pairs, longest, capacity])?) } else { None };
+        let runs =
+            if has_runs { Some(LongRuns::new(&ranges, &long, [pairs, longest, capacity])?) } else { None };
         Ok(Self { ranges, heads, longest, runs })
     }
 
@@ -268,7 +269,7 @@ impl DividedSegments {
 }
 
 /// Segments longer than a tile, as tiles that are sorted and merged.
-struct Runs {
+struct LongRuns {
     /// Two per pair: see [`ListRuns`].
     tiles: DeviceVec<u64>,
     /// The segment of each pair, and its index there.
@@ -277,7 +278,7 @@ struct Runs {
     rounds: u32,
 }
 
-impl Runs {
+impl LongRuns {
     /// Creates the runs from the output of [`CutSegments`], given the number of pairs of tiles, the length of
     /// the longest segment and of a tile.
     fn new(

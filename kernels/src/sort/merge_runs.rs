@@ -65,7 +65,7 @@ kernel! {
 
 /// The two runs of which a block merges a part, and where the part is written.
 #[derive(Clone, Copy)]
-struct Runs {
+struct RunPair {
     a: ElementRange,
     b: ElementRange,
     /// The part, in elements of both runs.
@@ -76,7 +76,7 @@ struct Runs {
 impl<K: RadixKey> MergeRound<K> {
     /// Returns the block's runs, or `None` if its segment is not merged yet.
     #[device(track_caller)]
-    fn runs<const BLOCK: usize, const ITEMS: usize>(self) -> Option<Runs> {
+    fn runs<const BLOCK: usize, const ITEMS: usize>(self) -> Option<RunPair> {
         let block = thread::block() as usize;
         let segment = ElementRange::unpack(self.pairs.load(2 * block));
         let tile = BLOCK * ITEMS;
@@ -92,7 +92,7 @@ impl<K: RadixKey> MergeRound<K> {
         let a = ElementRange { first: segment.first + both_begin, len: a_len };
         let b = ElementRange { first: a.first + a_len, len: half.min(segment.len - both_begin - a_len) };
         let begin = number * tile - both_begin;
-        Some(Runs { a, b, begin, end: (begin + tile).min(a.len + b.len) })
+        Some(RunPair { a, b, begin, end: (begin + tile).min(a.len + b.len) })
     }
 
     /// Returns the function that masks the compared bits of a sortable key.
@@ -111,7 +111,7 @@ impl<K: RadixKey> MergeRound<K> {
 
     /// Returns the block's tile of two runs. Two warps find its ends. Ends with a barrier.
     #[device(track_caller)]
-    fn tile(self, arena: &mut Arena, keys: Global<K>, runs: Runs) -> TilePair {
+    fn tile(self, arena: &mut Arena, keys: Global<K>, runs: RunPair) -> TilePair {
         let words = arena.take(TilePair::WORDS);
         if thread::warp() < 2 {
             let diagonal = if thread::warp() == 0 { runs.begin } else { runs.end };

@@ -100,13 +100,13 @@ const fn stream_bytes<V: Float>(products: usize) -> usize {
 }
 
 /// Rows `first` to before `end`.
-struct RowBlock<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> {
+struct AdaptiveBlock<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> {
     product: SpmvArguments<V, O>,
     first: usize,
     end: usize,
 }
 
-impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O, BLOCK, ITEMS> {
+impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> AdaptiveBlock<V, O, BLOCK, ITEMS> {
     #[device]
     fn store(&self, row: usize, sum: V) {
         self.product.update.store(row, sum);
@@ -201,7 +201,7 @@ impl<V: Float, O: Offset> AdaptiveRows<V, O> {
     fn adaptive_rows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let block = thread::block() as usize;
         let (first, end) = (self.block_rows.load(block), self.block_rows.load(block + 1));
-        let row_block = RowBlock::<V, O, BLOCK, ITEMS> {
+        let row_block = AdaptiveBlock::<V, O, BLOCK, ITEMS> {
             product: self.product,
             first: first as usize,
             end: end as usize,

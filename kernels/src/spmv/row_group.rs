@@ -3,7 +3,7 @@
 //! 1. Each lane loads where its rows begin and end ([`RowGroup::sums`]).
 //! 2. The warp skips rows over the limit, if sums are limited ([`RowGroup::next_long_row`]).
 //! 3. It loads a chunk of nonzeros, multiplies them with x, and writes the products to shared memory: one nonzero per access
-//!    ([`Span::load_strided`]), or four ([`Span::load_packets`]).
+//!    ([`GroupSpan::load_strided`]), or four ([`GroupSpan::load_packets`]).
 //! 4. The lanes of each row add up its part of the chunk. Steps 2 to 4 are repeated for the next chunk.
 //! 5. The lanes of a row add up their sums.
 //!
@@ -131,7 +131,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
             ends[index] = (offset(row + 1) - base) as u32;
         });
         let mut sums = [V::ZERO; ROWS];
-        let span = Span { end: (end - base) as u32 };
+        let span = GroupSpan { end: (end - base) as u32 };
         let columns = columns.skip(base);
         let values = matrix.values.skip_aligned(base);
         let whole = (end + 3) & !3 <= matrix.nonzeros as usize;
@@ -209,11 +209,11 @@ struct LongRow {
 
 /// A group's nonzeros, counted from where its loads begin.
 #[derive(Clone, Copy)]
-struct Span {
+struct GroupSpan {
     end: u32,
 }
 
-impl Span {
+impl GroupSpan {
     /// Writes a chunk's products to shared memory once all lanes have used the last chunk's: one column index and one value
     /// per access, so that consecutive lanes gather for consecutive nonzeros, whose columns are often consecutive too.
     #[device]

@@ -67,7 +67,7 @@ pub(crate) struct LaneContext<'a> {
     pub(crate) copies: RefCell<Vec<Copy16>>,
     /// Number of consecutive atomic operations that changed nothing.
     idle_atomics: Cell<u32>,
-    yielder: Cell<*const Yielder<u64, Request>>,
+    yielder: Cell<*const Yielder<u64, LaneRequest>>,
 }
 
 /// 16 bytes in transit to shared memory.
@@ -82,7 +82,7 @@ pub(crate) struct Copy16 {
 
 /// Reason why a lane stops.
 #[derive(Debug)]
-pub(crate) enum Request {
+pub(crate) enum LaneRequest {
     Barrier(&'static Location<'static>),
     Collective(Collective),
     Spin,
@@ -100,7 +100,7 @@ enum LaneState {
     Exited,
 }
 
-type LaneCoroutine = Coroutine<u64, Request, (), DefaultStack>;
+type LaneCoroutine = Coroutine<u64, LaneRequest, (), DefaultStack>;
 
 struct Lane {
     coroutine: LaneCoroutine,
@@ -109,7 +109,7 @@ struct Lane {
 
 /// Progress of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum BlockProgress {
     /// All lanes have exited.
     Done,
     /// Some lanes continued.
@@ -170,7 +170,7 @@ impl LaneContext<'_> {
     }
 
     /// Stops this lane until the block answers. A lane that is abandoned is unwound from here.
-    pub(crate) fn stop(&self, request: Request) -> u64 {
+    pub(crate) fn stop(&self, request: LaneRequest) -> u64 {
         // Safety: the lane runs, so its coroutine has set the yielder, which lives as long as it.
         unsafe { &*self.yielder.get() }.suspend(request)
     }
@@ -180,14 +180,14 @@ impl LaneContext<'_> {
         let idle = if changed { 0 } else { self.idle_atomics.get() + 1 };
         self.idle_atomics.set(idle % MAX_IDLE_ATOMICS);
         if idle == MAX_IDLE_ATOMICS {
-            self.stop(Request::Spin);
+            self.stop(LaneRequest::Spin);
         }
     }
 
     /// Ends this lane and the launch.
     pub(crate) fn fault(&self, kind: FaultKind, line: &'static Location<'static>) -> ! {
         let place = self.block.place(Some(self.thread), Some(line));
-        self.stop(Request::Fault(Box::new(Fault { place: Some(place), kind })));
+        self.stop(LaneRequest::Fault(Box::new(Fault { place: Some(place), kind })));
         unreachable!("a lane that made a mistake does not go on")
     }
 }
@@ -231,8 +231,8 @@ impl<'a> Block<'a> {
     }
 
     /// Runs the block until it is done, or a lane polls memory and all others wait or poll too.
-    pub(crate) fn advance(&mut self) -> Result<Progress, Fault> {
-        let mut progress = Progress::None;
+    pub(crate) fn advance(&mut self) -> Result<BlockProgress, Fault> {
+        let mut progress = BlockProgress::None;
         loop {
             let mut moved = false;
             for first in (0..self.lanes.len()).step_by(WARP_SIZE as usize) {
@@ -242,16 +242,16 @@ impl<'a> Block<'a> {
             let is_polling = self.lanes.iter().any(|lane| matches!(lane.state, LaneState::Spinning));
             moved |= self.release_barrier()?;
             if self.lanes.iter().all(|lane| matches!(lane.state, LaneState::Exited)) {
-                return Ok(Progress::Done);
+                return Ok(BlockProgress::Done);
             }
             if !moved {
                 return Ok(progress);
             }
             self.shared_context.launch.progress.fetch_add(1, Relaxed);
             if is_polling {
-                return Ok(Progress::Polling);
+                return Ok(BlockProgress::Polling);
             }
-            progress = Progress::Some;
+            progress = BlockProgress::Some;
         }
     }
 
@@ -285,15 +285,15 @@ impl<'a> Block<'a> {
         let result = catch_unwind(AssertUnwindSafe(|| coroutine.resume(answer)));
         CURRENT.set(std::ptr::null());
         self.lanes[lane].state = match result {
-            Ok(CoroutineResult::Yield(Request::Spin)) => {
+            Ok(CoroutineResult::Yield(LaneRequest::Spin)) => {
                 self.lanes[lane].state = LaneState::Spinning;
                 return Ok(false);
             }
-            Ok(CoroutineResult::Yield(Request::Barrier(line))) => LaneState::AtBarrier(line),
-            Ok(CoroutineResult::Yield(Request::Collective(collective))) => {
+            Ok(CoroutineResult::Yield(LaneRequest::Barrier(line))) => LaneState::AtBarrier(line),
+            Ok(CoroutineResult::Yield(LaneRequest::Collective(collective))) => {
                 LaneState::InCollective(collective)
             }
-            Ok(CoroutineResult::Yield(Request::Fault(fault))) => return Err(*fault),
+            Ok(CoroutineResult::Yield(LaneRequest::Fault(fault))) => return Err(*fault),
             Ok(CoroutineResult::Return(())) => LaneState::Exited,
             Err(panic) => {
                 self.lanes[lane].state = LaneState::Exited;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::block::{Block, Launch, Progress};
+use super::block::{Block, BlockProgress, Launch};
 use super::fault::{Fault, FaultKind, Place};
 use super::mix::mix;
 use super::options::{BlockOrder, SimulatedOptions};
@@ -87,9 +87,9 @@ impl<'a> RunningLaunch<'a> {
             resident.retain_mut(|block| match block.advance() {
                 _ if result.is_err() => false,
                 Ok(progress) => {
-                    moved |= progress != Progress::None;
-                    only_polls &= matches!(progress, Progress::None | Progress::Polling);
-                    progress != Progress::Done
+                    moved |= progress != BlockProgress::None;
+                    only_polls &= matches!(progress, BlockProgress::None | BlockProgress::Polling);
+                    progress != BlockProgress::Done
                 }
                 Err(fault) => {
                     result = Err(fault);

@@ -31,7 +31,7 @@ struct StreamClock {
 
 /// Operations that may run at the same time as a given one: their numbers, and the stream of each.
 #[derive(Debug, Default)]
-pub(crate) struct Unordered(HashMap<u64, u32>);
+pub(crate) struct Concurrent(HashMap<u64, u32>);
 
 /// An operation of a stream.
 #[derive(Debug, Clone)]
@@ -40,10 +40,10 @@ pub(crate) struct StreamOperation {
     pub(crate) number: u64,
     pub(crate) stream: u32,
     /// `None` on a device with one stream.
-    pub(crate) unordered: Option<Arc<Unordered>>,
+    pub(crate) unordered: Option<Arc<Concurrent>>,
 }
 
-impl Unordered {
+impl Concurrent {
     /// Returns the stream of an operation, if it is one of these.
     #[inline]
     pub(crate) fn stream(&self, number: u64) -> Option<u32> {
@@ -98,7 +98,7 @@ impl Streams {
         seen[own] = self.streams[own].count() + 1;
         self.streams[own].operations.push((number, seen.as_slice().into()));
         self.streams[own].seen = seen;
-        Some(StreamOperation { number, stream, unordered: Some(Arc::new(Unordered(unordered))) })
+        Some(StreamOperation { number, stream, unordered: Some(Arc::new(Concurrent(unordered))) })
     }
 
     /// Number of operations that a stream has started.

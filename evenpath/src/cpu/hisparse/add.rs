@@ -66,7 +66,7 @@ pub(crate) fn add<V: Value, const D: usize>(
     }
     let shape = Shape { levels, leaves: sum.counts::<V, D>(&pairs)? };
     let tree = shape.build::<V, D>(rows, |leaf, kind, units| {
-        let mut merge = Merge::default();
+        let mut merge = NodeMerge::default();
         merge.read::<_, D>(&sum.sides, pairs[leaf]);
         let values = merge.entries().map(|(coordinates, values)| (coordinates, sum.add(values)));
         node::write(units, kind, shape.leaves[leaf] as usize, D, values);
@@ -99,7 +99,7 @@ impl<V: Value> CpuTreeSum<'_, V> {
         let mut counts: Vec<u32> =
             bytemuck::try_zeroed_vec(pairs.len()).map_err(|()| self.out_of_memory())?;
         let nodes = counts.par_iter_mut().zip(pairs).with_min_len(GRAIN);
-        nodes.for_each_init(Merge::<T>::default, |merge, (count, &pair)| {
+        nodes.for_each_init(NodeMerge::<T>::default, |merge, (count, &pair)| {
             merge.read::<_, D>(&self.sides, pair);
             *count = merge.entries().count() as u32;
         });
@@ -129,7 +129,7 @@ impl<V: Value> CpuTreeSum<'_, V> {
         let places = split_by(lengths(), &mut coordinates).map_err(|_| self.out_of_memory())?;
         let slots = split_by(lengths(), &mut children).map_err(|_| self.out_of_memory())?;
         let parts = pairs.par_chunks(GRAIN).zip(places).zip(slots);
-        parts.for_each_init(Merge::default, |merge, ((pairs, places), slots)| {
+        parts.for_each_init(NodeMerge::default, |merge, ((pairs, places), slots)| {
             let mut slots = places.iter_mut().zip(slots);
             for &pair in pairs {
                 merge.read::<_, D>(&self.sides, pair);
@@ -145,17 +145,17 @@ impl<V: Value> CpuTreeSum<'_, V> {
 }
 
 /// The entries of two nodes at one position, each in the order of the sum.
-struct Merge<T> {
+struct NodeMerge<T> {
     sides: [Vec<(u16, T)>; 2],
 }
 
-impl<T> Default for Merge<T> {
+impl<T> Default for NodeMerge<T> {
     fn default() -> Self {
         Self { sides: [Vec::new(), Vec::new()] }
     }
 }
 
-impl<T: SlotContent> Merge<T> {
+impl<T: SlotContent> NodeMerge<T> {
     fn read<V: Value, const D: usize>(&mut self, sides: &[SumOperand<'_, V>; 2], pair: ReferencePair) {
         for ((entries, side), reference) in self.sides.iter_mut().zip(sides).zip(pair) {
             entries.clear();

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::super::merge_path::Coordinate;
-use super::kernel::Kernel;
+use super::kernel::RowsKernel;
 use crate::Offset;
 use crate::matrix::grain;
 
@@ -21,7 +21,7 @@ const LONG_ROW_PART: usize = 64;
 #[derive(Debug, Clone)]
 pub(super) struct CpuTile {
     pub(super) path: Range<Coordinate>,
-    pub(super) kernel: Kernel,
+    pub(super) kernel: RowsKernel,
 }
 
 /// Positions where tiles may start and end.

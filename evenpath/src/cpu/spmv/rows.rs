@@ -13,7 +13,7 @@ use evenpath_simt::ScalarType;
 use super::cut::CpuTile;
 use super::instructions::SpmvInstructions;
 #[cfg(target_arch = "x86_64")]
-use super::kernel::{FourRows, Kernel};
+use super::kernel::{FourRows, RowsKernel};
 use super::portable;
 #[cfg(target_arch = "x86_64")]
 use super::x86::{self, Avx2Rows, Lanes};
@@ -97,7 +97,7 @@ impl<'a, V: Value, O: Offset> CpuSpmvOperands<'a, V, O> {
     #[target_feature(enable = "avx2,fma,avx512f,avx512vl")]
     unsafe fn run_tile_gathers(&self, tile: &CpuTile, finished: &mut [V]) -> Option<V> {
         // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
-        unsafe { self.run_rows(tile, finished, &Gathers(self)) }
+        unsafe { self.run_rows(tile, finished, &GatheredRows(self)) }
     }
 
     /// # Safety
@@ -175,10 +175,10 @@ impl<V: Value, O> RowSum<V> for PortableRows<'_, '_, V, O> {
 
 /// Uses gathers.
 #[cfg(target_arch = "x86_64")]
-struct Gathers<'o, 'a, V, O>(&'o CpuSpmvOperands<'a, V, O>);
+struct GatheredRows<'o, 'a, V, O>(&'o CpuSpmvOperands<'a, V, O>);
 
 #[cfg(target_arch = "x86_64")]
-impl<V: Value, O> RowSum<V> for Gathers<'_, '_, V, O> {
+impl<V: Value, O> RowSum<V> for GatheredRows<'_, '_, V, O> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn sum(&self, range: Range<usize>) -> V {
@@ -226,12 +226,12 @@ impl<V: Lanes, O: Offset> CpuSpmvOperands<'_, V, O> {
         // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
         unsafe {
             match &tile.kernel {
-                Kernel::Rows => self.run_rows(tile, finished, &WithoutRuns(rows)),
-                Kernel::Runs => self.run_rows(tile, finished, &WithRuns(rows)),
-                Kernel::Scattered => self.run_scattered_rows(&WithoutRuns(rows), tile, finished),
-                Kernel::EvenRows(even) => self.run_even_rows(&WithoutRuns(rows), tile, *even, finished),
-                Kernel::ShortRows => self.run_short_rows(&WithoutRuns(rows), tile, finished),
-                Kernel::Groups(groups) => self.run_groups(&WithoutRuns(rows), tile, groups, finished),
+                RowsKernel::Rows => self.run_rows(tile, finished, &WithoutRuns(rows)),
+                RowsKernel::Runs => self.run_rows(tile, finished, &WithRuns(rows)),
+                RowsKernel::Scattered => self.run_scattered_rows(&WithoutRuns(rows), tile, finished),
+                RowsKernel::EvenRows(even) => self.run_even_rows(&WithoutRuns(rows), tile, *even, finished),
+                RowsKernel::ShortRows => self.run_short_rows(&WithoutRuns(rows), tile, finished),
+                RowsKernel::Groups(groups) => self.run_groups(&WithoutRuns(rows), tile, groups, finished),
             }
         }
     }

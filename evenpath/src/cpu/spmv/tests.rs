@@ -6,7 +6,7 @@ use super::super::merge_path::Coordinate;
 use super::cut::{CpuTile, SpmvCut, TILE};
 use super::groups::{GroupedRows, SpmvGroups};
 use super::instructions::SpmvInstructions;
-use super::kernel::{EvenLength, Kernel};
+use super::kernel::{EvenLength, RowsKernel};
 use super::rows::CpuSpmvOperands;
 use super::tiles::SpmvTiles;
 use crate::generate::{Kind, generate};
@@ -69,26 +69,28 @@ fn ways<V: Value, O: Offset>(
     a: &Csr<V, O>,
     cut: SpmvCut,
 ) -> impl Iterator<Item = (String, SpmvTiles, SpmvInstructions)> {
-    type Choose<O> = fn(usize, &[O], &[u32]) -> Kernel;
+    type Choose<O> = fn(usize, &[O], &[u32]) -> RowsKernel;
     let kernels: [(&str, Choose<O>); 12] = [
-        ("chosen", |start, ends, columns| Kernel::choose(start, ends, columns, SpmvGroups::Found)),
+        ("chosen", |start, ends, columns| RowsKernel::choose(start, ends, columns, SpmvGroups::Found)),
         ("chosen with copies", |start, ends, columns| {
-            Kernel::choose(start, ends, columns, SpmvGroups::Copied)
+            RowsKernel::choose(start, ends, columns, SpmvGroups::Copied)
         }),
-        ("rows", |_, _, _| Kernel::Rows),
-        ("scattered", |_, _, _| Kernel::Scattered),
-        ("rows of one", |_, _, _| Kernel::EvenRows(EvenLength { length: 1, are_scattered: false })),
-        ("scattered rows of two", |_, _, _| Kernel::EvenRows(EvenLength { length: 2, are_scattered: true })),
-        ("rows of four", |_, _, _| Kernel::EvenRows(EvenLength { length: 4, are_scattered: false })),
-        ("short rows", |_, _, _| Kernel::ShortRows),
-        ("runs", |_, _, _| Kernel::Runs),
-        ("groups", |start, ends, columns| Kernel::Groups(GroupedRows::all(start, ends, columns, false))),
+        ("rows", |_, _, _| RowsKernel::Rows),
+        ("scattered", |_, _, _| RowsKernel::Scattered),
+        ("rows of one", |_, _, _| RowsKernel::EvenRows(EvenLength { length: 1, are_scattered: false })),
+        ("scattered rows of two", |_, _, _| {
+            RowsKernel::EvenRows(EvenLength { length: 2, are_scattered: true })
+        }),
+        ("rows of four", |_, _, _| RowsKernel::EvenRows(EvenLength { length: 4, are_scattered: false })),
+        ("short rows", |_, _, _| RowsKernel::ShortRows),
+        ("runs", |_, _, _| RowsKernel::Runs),
+        ("groups", |start, ends, columns| RowsKernel::Groups(GroupedRows::all(start, ends, columns, false))),
         ("copied groups", |start, ends, columns| {
-            Kernel::Groups(GroupedRows::all(start, ends, columns, true))
+            RowsKernel::Groups(GroupedRows::all(start, ends, columns, true))
         }),
         ("scattered groups", |start, ends, columns| {
             let groups = GroupedRows::all(start, ends, columns, false);
-            Kernel::Groups(GroupedRows { are_scattered: true, ..groups })
+            RowsKernel::Groups(GroupedRows { are_scattered: true, ..groups })
         }),
     ];
     kernels.into_iter().flat_map(move |(name, kernel)| {

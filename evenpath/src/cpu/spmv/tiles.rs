@@ -9,7 +9,7 @@ use super::super::merge_path::{self, Coordinate};
 use super::cut::{CpuTile, SpmvCut, TILE};
 use super::groups::SpmvGroups;
 use super::instructions::SpmvInstructions;
-use super::kernel::Kernel;
+use super::kernel::RowsKernel;
 use super::rows::CpuSpmvOperands;
 use super::shares;
 use crate::{CsrView, Offset, Value};
@@ -36,7 +36,7 @@ impl SpmvTiles {
         cut: SpmvCut,
         groups: SpmvGroups,
     ) -> Self {
-        let choose = |start, ends: &[O], columns: &[u32]| Kernel::choose(start, ends, columns, groups);
+        let choose = |start, ends: &[O], columns: &[u32]| RowsKernel::choose(start, ends, columns, groups);
         Self::with_kernels(row_offsets, column_indices, cut, choose)
     }
 
@@ -46,7 +46,7 @@ impl SpmvTiles {
         row_offsets: &[O],
         column_indices: &[u32],
         cut: SpmvCut,
-        choose: impl Fn(usize, &[O], &[u32]) -> Kernel + Sync,
+        choose: impl Fn(usize, &[O], &[u32]) -> RowsKernel + Sync,
     ) -> Self {
         let mut paths = merge_path::tiles(&row_offsets[1..], column_indices.len(), TILE);
         if cut == SpmvCut::Rows {

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::Mutex;
 
 use super::driver::{CallError, describe};
-use super::failure::Failure;
+use super::failure::ContextFailure;
 use super::launch_log::LaunchLog;
 use crate::device::DeviceError;
 
@@ -23,13 +23,13 @@ use crate::device::DeviceError;
 /// device.
 #[derive(Debug, Default)]
 pub(super) struct RecordedFault {
-    cause: OnceLock<Cause>,
+    cause: OnceLock<FaultDetails>,
     is_told: AtomicBool,
 }
 
 /// Details of a fault.
 #[derive(Debug, Clone, Default)]
-struct Cause {
+struct FaultDetails {
     device: String,
     kernels: Vec<&'static str>,
     reason: String,
@@ -38,7 +38,7 @@ struct Cause {
 impl RecordedFault {
     /// Records an error on `device`, caused by any of `kernels`; the first record stays.
     pub(super) fn record(&self, device: &str, error: CallError, kernels: impl FnOnce() -> Vec<&'static str>) {
-        self.cause.get_or_init(|| Cause {
+        self.cause.get_or_init(|| FaultDetails {
             device: device.to_owned(),
             kernels: kernels(),
             reason: describe(error.code),
@@ -51,7 +51,7 @@ impl RecordedFault {
 
     /// Returns the error of a call on a device object that the recorded fault ended.
     pub(super) fn tell(&self, device: &str) -> DeviceError {
-        let (device, Cause { kernels, reason, .. }) = (device.to_owned(), self.cause());
+        let (device, FaultDetails { kernels, reason, .. }) = (device.to_owned(), self.cause());
         if self.is_told.swap(true, Relaxed) {
             DeviceError::DeviceLost { device, kernels, reason }
         } else {
@@ -59,7 +59,7 @@ impl RecordedFault {
         }
     }
 
-    fn cause(&self) -> Cause {
+    fn cause(&self) -> FaultDetails {
         self.cause.get().cloned().unwrap_or_default()
     }
 }
@@ -103,13 +103,13 @@ impl GpuRecord {
         if !self.fault.is_recorded() {
             return Ok(());
         }
-        let Cause { device, kernels, reason } = self.fault.cause();
+        let FaultDetails { device, kernels, reason } = self.fault.cause();
         Err(DeviceError::GpuLost { device, kernels, reason })
     }
 
     /// Returns the error of a failed creation of a device object.
-    pub(super) fn refusal(&self, device: &str, failure: Failure) -> DeviceError {
-        if let Failure::Call(error) | Failure::Fatal(error) = &failure
+    pub(super) fn refusal(&self, device: &str, failure: ContextFailure) -> DeviceError {
+        if let ContextFailure::Call(error) | ContextFailure::Fatal(error) = &failure
             && error.ends_gpu()
         {
             self.record(device, *error);

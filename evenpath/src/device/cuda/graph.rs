@@ -11,7 +11,7 @@ use cust::sys::{self, CUgraph, CUgraphExec, CUresult, CUstream, CUstreamCaptureM
 
 use super::context::{Core, Live};
 use super::driver::{check, check_raw};
-use super::failure::Failure;
+use super::failure::ContextFailure;
 use super::parameters::{ParameterBytes, launch};
 use crate::device::DeviceError;
 use crate::device::machine;
@@ -116,7 +116,7 @@ impl Captured {
     /// # Safety
     ///
     /// The same as for [`Machine::instantiate`](machine::Machine::instantiate).
-    unsafe fn new(live: &Live, nodes: &[GraphNode]) -> Result<Self, Failure> {
+    unsafe fn new(live: &Live, nodes: &[GraphNode]) -> Result<Self, ContextFailure> {
         // Modules are loaded first: loading would break a capture.
         for node in nodes {
             if let GraphNode::Launch { kernel, shared, .. } = node {
@@ -157,7 +157,7 @@ impl Drop for Captured {
 /// # Safety
 ///
 /// The same as for [`Machine::instantiate`](machine::Machine::instantiate).
-unsafe fn put(live: &Live, node: &GraphNode, stream: CUstream) -> Result<(), Failure> {
+unsafe fn put(live: &Live, node: &GraphNode, stream: CUstream) -> Result<(), ContextFailure> {
     match node {
         GraphNode::Launch { kernel, grid, shared, arguments } => {
             let function = live.modules.lock().function(kernel, *shared)?;

@@ -3,7 +3,7 @@
 use evenpath_kernels::spmm::DenseView;
 
 use super::info::SpmmPlanInfo;
-use super::kernels::{Pass, SpmmOutput, Strides};
+use super::kernels::{SpmmOutput, SpmmPass, Strides};
 use super::options::SpmmOptions;
 use super::schedule::SpmmSchedule;
 use crate::device::DeviceError;
@@ -71,7 +71,7 @@ impl<T: Storage> Column<T> {
             SpmmSchedule::Kernels(kernels) => {
                 let b = DenseView { values: x.as_part_of_aligned(), row_stride: 1, column_stride: 1 };
                 let c = SpmmOutput { values: y.as_part_of_aligned_mut(), stride: 1, by_columns: false };
-                kernels.pass(Pass { matrix, alpha, b, beta, c, columns: 0..1 })
+                kernels.pass(SpmmPass { matrix, alpha, b, beta, c, columns: 0..1 })
             }
         }
     }

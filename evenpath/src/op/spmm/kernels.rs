@@ -23,7 +23,7 @@ const TRANSPOSE_COLUMNS: u32 = 32;
 const PASS_MULTIPLE: usize = 8;
 
 /// Workspace and launches of the kernels.
-pub(super) struct Kernels<T: Storage> {
+pub(super) struct SpmmKernels<T: Storage> {
     long_rows: LongRows,
     /// Mean length of the rows.
     mean: f64,
@@ -40,7 +40,7 @@ pub(super) struct Kernels<T: Storage> {
 }
 
 /// Some columns of a product, as kernels take them. The shapes match, and all is on one device.
-pub(super) struct Pass<'a, S: Storage, T: Storage, O: Offset> {
+pub(super) struct SpmmPass<'a, S: Storage, T: Storage, O: Offset> {
     pub(super) matrix: &'a DeviceCsr<S, O>,
     pub(super) alpha: Compute<S>,
     /// These columns of B.
@@ -79,7 +79,7 @@ pub(super) struct PassBlocks<S: Storage, T: Storage<Computed = Compute<S>>, O: O
 /// Minimum number of columns in a tile, if a pass has several.
 const LEAST_TILE: usize = 8;
 
-impl<T: Storage> Kernels<T> {
+impl<T: Storage> SpmmKernels<T> {
     /// Finds the long rows, and allocates the workspace for the options.
     pub(super) fn analyze<S: Storage, O: Offset>(
         matrix: &DeviceCsr<S, O>,
@@ -119,7 +119,7 @@ impl<T: Storage> Kernels<T> {
     }
 }
 
-impl<T: Storage> Kernels<T> {
+impl<T: Storage> SpmmKernels<T> {
     /// Launches the kernels that compute C, in as many passes as the workspace requires.
     pub(super) fn run<S: Storage, O: Offset>(&self, product: SpmmCall<'_, S, T, O>) -> Result<(), OpError>
     where
@@ -158,17 +158,17 @@ impl<T: Storage> Kernels<T> {
                 stride: c_stride,
                 by_columns,
             };
-            self.pass(Pass { matrix, alpha, b: view, beta, c: output, columns })?;
+            self.pass(SpmmPass { matrix, alpha, b: view, beta, c: output, columns })?;
         }
         Ok(())
     }
 
     /// Launches the kernels that compute some columns of C.
-    pub(super) fn pass<S: Storage, O: Offset>(&self, pass: Pass<'_, S, T, O>) -> Result<(), DeviceError>
+    pub(super) fn pass<S: Storage, O: Offset>(&self, pass: SpmmPass<'_, S, T, O>) -> Result<(), DeviceError>
     where
         T: Storage<Computed = Compute<S>>,
     {
-        let Pass { matrix, alpha, b, beta, c, columns } = pass;
+        let SpmmPass { matrix, alpha, b, beta, c, columns } = pass;
         let (b_row, b_column) = (b.row_stride as usize, b.column_stride as usize);
         let strides = Strides { b_row, b_column, c: c.stride, c_by_columns: c.by_columns };
         // The grid is checked before C is written.

@@ -2,7 +2,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-use super::schedule::{Bytes, SpmvTransposedSchedule};
+use super::schedule::{HeldBytes, SpmvTransposedSchedule};
 use crate::device::{DeviceError, DeviceVec};
 use crate::format::DeviceCsr;
 use crate::format::transpose::{Transpose, transpose};
@@ -55,9 +55,9 @@ impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Copied<V, O> {
         self.plan.run(alpha, x, beta, y)
     }
 
-    fn bytes(&self) -> Bytes {
+    fn bytes(&self) -> HeldBytes {
         let Transpose { matrix, permutation } = &self.copy.transpose;
-        Bytes { held: matrix.bytes() + permutation.bytes() + self.plan.workspace_bytes(), run: 0 }
+        HeldBytes { held: matrix.bytes() + permutation.bytes() + self.plan.workspace_bytes(), run: 0 }
     }
 
     fn copy(&self) -> Result<Option<SpmvPlanInfo>, DeviceError> {

@@ -2,7 +2,7 @@ use evenpath_kernels::reduce::ReduceByKey;
 use evenpath_kernels::spmv::{MergePartition, TransposedProducts};
 use evenpath_kernels::vector::AddAt;
 
-use super::schedule::{Bytes, SpmvTransposedSchedule};
+use super::schedule::{HeldBytes, SpmvTransposedSchedule};
 use crate::device::{DeviceSlice, DeviceVec, Kernels, Launch};
 use crate::format::DeviceCsr;
 use crate::format::path_tiles::PathTiles;
@@ -95,7 +95,7 @@ impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Ordered<V, O> {
         Ok(())
     }
 
-    fn bytes(&self) -> Bytes {
-        Bytes { held: self.tiles.bytes(), run: self.run_bytes }
+    fn bytes(&self) -> HeldBytes {
+        HeldBytes { held: self.tiles.bytes(), run: self.run_bytes }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use super::info::SpmvTransposedPlanInfo;
 use super::method::SpmvTransposedMethod;
 use super::options::SpmvTransposedOptions;
-use super::schedule::{Bytes, SpmvTransposedSchedule};
+use super::schedule::{HeldBytes, SpmvTransposedSchedule};
 use super::{copied, cpu, ordered, unordered};
 use crate::device::{DeviceError, DeviceKind, DeviceSlice, Event};
 use crate::format::DeviceCsr;
@@ -71,7 +71,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         let SpmvTransposedOptions { method, spmv } = options;
         let start = self.device().record()?;
         let schedule: Box<dyn SpmvTransposedSchedule<V, O>> = if self.device().kind() == DeviceKind::Cpu {
-            Box::new(cpu::Cpu::new(self))
+            Box::new(cpu::CpuSpmvTransposed::new(self))
         } else {
             match method {
                 SpmvTransposedMethod::Ordered => Box::new(ordered::Ordered::new(self)?),
@@ -115,7 +115,7 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
     /// If the device was lost.
     pub fn info(&self) -> Result<SpmvTransposedPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
-        let Bytes { held, run } = self.schedule.bytes();
+        let HeldBytes { held, run } = self.schedule.bytes();
         let analysis_ms = end.elapsed_since(start)?;
         Ok(SpmvTransposedPlanInfo {
             method: self.method,

@@ -12,7 +12,7 @@ pub(super) trait SpmvTransposedSchedule<V: Value, O: Offset>: Send + Sync {
     fn run(&self, product: SpmvCall<'_, V, O>) -> Result<(), OpError>;
 
     /// Bytes of device memory of the schedule, and of a run beside it.
-    fn bytes(&self) -> Bytes;
+    fn bytes(&self) -> HeldBytes;
 
     /// Returns the choices of the plan for a copy, if there is one. Waits for its analysis.
     fn copy(&self) -> Result<Option<SpmvPlanInfo>, DeviceError> {
@@ -22,7 +22,7 @@ pub(super) trait SpmvTransposedSchedule<V: Value, O: Offset>: Send + Sync {
 
 /// Device memory of a schedule.
 #[derive(Default)]
-pub(super) struct Bytes {
+pub(super) struct HeldBytes {
     pub(super) held: u64,
     pub(super) run: u64,
 }

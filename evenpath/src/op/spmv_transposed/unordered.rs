@@ -1,6 +1,6 @@
 use evenpath_kernels::spmv::{AddTransposed, slot_bytes};
 
-use super::schedule::{Bytes, SpmvTransposedSchedule};
+use super::schedule::{HeldBytes, SpmvTransposedSchedule};
 use crate::device::Launch;
 use crate::format::DeviceCsr;
 use crate::format::path_tiles::PathTiles;
@@ -61,7 +61,7 @@ impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Unordered<V, O> {
         Ok(())
     }
 
-    fn bytes(&self) -> Bytes {
-        Bytes { held: self.tiles.bytes(), run: 0 }
+    fn bytes(&self) -> HeldBytes {
+        HeldBytes { held: self.tiles.bytes(), run: 0 }
     }
 }

@@ -48,7 +48,7 @@ pub const fn run_shared_bytes<S: Specification>(block_size: u32) -> usize {
 }
 
 /// Shared memory of a block.
-struct Board<P> {
+struct QueueBoard<P> {
     /// The number of places that each queue needs.
     counts: Shared<u32>,
     /// First of the promised places of each queue.
@@ -61,7 +61,7 @@ struct Board<P> {
 /// Runs an operation; for any number of blocks of `BLOCK` threads, a power of two.
 #[device]
 pub fn run<O: QueueOperation, const BLOCK: u32>(mut arena: Arena, queues: Queues, mut operation: O) {
-    let board = Board {
+    let board = QueueBoard {
         stack: Stack::take(&mut arena, BLOCK),
         counts: arena.take(O::QUEUES as usize),
         places: arena.take(O::QUEUES as usize),
@@ -119,7 +119,7 @@ pub fn run<O: QueueOperation, const BLOCK: u32>(mut arena: Arena, queues: Queues
     operation.finish();
 }
 
-impl<P: Payload> Board<P> {
+impl<P: Payload> QueueBoard<P> {
     /// Draws a share; whether it is the root. All threads of the block call it together.
     #[device]
     fn takes_root(&self, queues: Queues) -> bool {

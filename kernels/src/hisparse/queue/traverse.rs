@@ -3,13 +3,13 @@
 //! The first levels are divided into shares, which pass through no queue (`shares`). After them there are queues for pieces of
 //! inner nodes, by the number of their entries, and for pieces of large leaves. A block repeats these steps until all is done:
 //!
-//! 1. It draws a share (`Board::share`), or pieces of a queue; or it walks a subtree that found no place in a queue (`walk`).
+//! 1. It draws a share (`TraversalBoard::share`), or pieces of a queue; or it walks a subtree that found no place in a queue (`walk`).
 //! 2. Each thread takes a child of the share or of a drawn piece (`drawn_child`).
-//! 3. It processes a leaf of one or two entries at once, and counts any other child in its queue or list (`Board::sort`). Leaves of up
+//! 3. It processes a leaf of one or two entries at once, and counts any other child in its queue or list (`TraversalBoard::sort`). Leaves of up
 //!    to 128 entries stay with the block, in lists by kind and number of entries. So most leaves never pass through global memory:
 //!    the parent's slots are their queue.
-//! 4. The block puts inner children and large leaves into queues (`Board::publish`). If a queue is full, it will walk the rest itself.
-//! 5. It processes each list, with one thread per four entries of a leaf (`Board::do_lists`).
+//! 4. The block puts inner children and large leaves into queues (`TraversalBoard::publish`). If a queue is full, it will walk the rest itself.
+//! 5. It processes each list, with one thread per four entries of a leaf (`TraversalBoard::do_lists`).
 
 use evenpath_simt::{device, thread, Arena, Element, Shared};
 
@@ -59,7 +59,7 @@ pub const fn traverse_shared_bytes(block: usize) -> usize {
 
 /// A block's work, in shared memory.
 #[derive(Clone, Copy)]
-struct Board {
+struct TraversalBoard {
     /// The leaf of each thread.
     leaves: Shared<u32>,
     /// Threads that hold the leaves of each list.
@@ -93,7 +93,7 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
     let leaves = arena.take(4 * BLOCK as usize);
     let mut walk = SubtreeWalk::new(&mut arena, tree.children_log2);
     let parents = Parents::take(&mut arena);
-    let board = Board {
+    let board = TraversalBoard {
         leaves,
         lists: arena.take((LISTS * BLOCK) as usize),
         counts: arena.take((FIRST_LIST + LISTS) as usize),
@@ -195,7 +195,7 @@ fn inner_queue(len: u32) -> u32 {
     4 - u32::from(len > 2) - u32::from(len > 8) - u32::from(len > 32)
 }
 
-impl Board {
+impl TraversalBoard {
     /// Returns the share that the first thread has drawn, in all threads. It has a barrier.
     #[device]
     fn share(self, drawn: u32) -> u32 {

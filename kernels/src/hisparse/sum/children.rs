@@ -3,11 +3,11 @@ use evenpath_simt::{device, kernel, thread, Arena, GlobalMut};
 use super::count::count_pairs;
 use super::large::Bitmaps;
 use super::levels::{Placing, SumNodes};
-use super::marks::Marks;
+use super::marks::WarpBitmap;
 use super::memory::{count_shared_bytes, larger, merge_shared_bytes};
 use super::pairs::NodePairs;
 use super::sink::{Sink, SumPlace};
-use super::small::{self, Keys};
+use super::small::{self, PairKeys};
 use super::tiny;
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
@@ -43,7 +43,8 @@ impl HiSparseAddChildren {
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
         let merging = Arena::dynamic(children_shared_bytes(d_log2, BLOCK as u32));
-        let (keys, marks) = (Keys::take(merging, BLOCK as u32), Marks::take(merging, d_log2, BLOCK as u32));
+        let (keys, marks) =
+            (PairKeys::take(merging, BLOCK as u32), WarpBitmap::take(merging, d_log2, BLOCK as u32));
         let bitmaps = Bitmaps::<BLOCK>::take(merging, scan, d_log2);
         let Some(tile) = placing.draw(levels, self.nodes.tiles) else { return };
         // 1. Count the children of each pair.

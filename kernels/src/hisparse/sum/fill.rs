@@ -5,7 +5,7 @@ use super::levels::{LevelTile, SumPlaces};
 use super::memory::merge_shared_bytes;
 use super::pairs::NodePairs;
 use super::sink::{Sink, SumPlace};
-use super::small::{self, Keys};
+use super::small::{self, PairKeys};
 use super::{state, tiny};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::pool_mut::{NodeMut, PoolMut};
@@ -39,7 +39,7 @@ impl<V: Float> HiSparseAddLeaves<V> {
         let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
         let merging = Arena::dynamic(merge_shared_bytes(d_log2, BLOCK as u32));
         let (keys, bitmaps) =
-            (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
+            (PairKeys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
         let Some(tile) = levels.tile::<BLOCK>(thread::block()) else { return };
         self.link(tile);
         let (a, b) = self.pairs.sides();

@@ -30,12 +30,12 @@ pub(super) fn takes(handle: NodeHandle, d_log2: u32, block_size: u32) -> bool {
 
 /// The bitmap of a warp.
 #[derive(Clone, Copy)]
-pub(super) struct Marks {
+pub(super) struct WarpBitmap {
     bits: Shared<u32>,
     d_log2: u32,
 }
 
-impl Marks {
+impl WarpBitmap {
     /// Returns this warp's part of an arena of [`bytes`].
     #[device(track_caller)]
     pub(super) fn take(mut arena: Arena, d_log2: u32, block_size: u32) -> Self {

@@ -43,14 +43,14 @@ pub(super) fn takes(handle: NodeHandle, block_size: u32) -> bool {
 
 /// The keys of a pair, in a warp's shared memory.
 #[derive(Clone, Copy)]
-pub(super) struct Keys {
+pub(super) struct PairKeys {
     a: Shared<u32>,
     b: Shared<u32>,
     /// A word per row of a transposed node.
     rows: Shared<u32>,
 }
 
-impl Keys {
+impl PairKeys {
     /// Returns this warp's part of an arena of [`bytes`].
     #[device(track_caller)]
     pub(super) fn take(mut arena: Arena, block_size: u32) -> Self {

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use crate::host::block::{with_lane, Request};
+use crate::host::block::{with_lane, LaneRequest};
 use crate::host::fault::FaultKind;
 use crate::host::warp::{Collective, CollectiveKind};
 use crate::thread::WARP_SIZE;
@@ -18,7 +18,7 @@ fn collective(kind: CollectiveKind, mask: u32, input: u64, argument: u32) -> u64
         if mask >> own & 1 == 0 {
             lane.fault(FaultKind::NotInMask { what: call.what(), mask, lane: own }, line);
         }
-        lane.stop(Request::Collective(call))
+        lane.stop(LaneRequest::Collective(call))
     })
 }
 

@@ -4,7 +4,7 @@ use evenpath_kernels::spgemm::{SpgemmClassify, SpgemmListRows, SpgemmLongRowWork
 
 use super::bins::Bins;
 use super::rows::{ClassifiedRows, spans};
-use super::work::{Work, listed_words, longest};
+use super::work::{RowProducts, listed_words, longest};
 use super::zeroed::Zeroed;
 use crate::device::{DeviceVec, Kernels};
 use crate::op::spgemm::base::{Charge, SpgemmOperands, Workspace};
@@ -74,7 +74,7 @@ impl Analysis {
         let list_len = listed_words(a, longest);
         let list = workspace.take("the workspace", Zeroed::required(0, list_len))?;
         let mut zeroed = Zeroed::new(operands.device(), 2, list_len)?;
-        let Work { sizes, firsts, lasts } = Work::of_product(a, b, longest, zeroed.list())?;
+        let RowProducts { sizes, firsts, lasts } = RowProducts::of_product(a, b, longest, zeroed.list())?;
         let bins = Bins::find(&sizes, spans(&firsts, &lasts), a.rows, zeroed.next_count())?;
         let mean = bins.total as f64 / a.column_indices.len().max(1) as f64;
         Ok(Self { sizes, zeroed, rows: ClassifiedRows { bins, firsts, lasts, mean }, charge: (charge, list) })

@@ -3,7 +3,7 @@
 use evenpath_kernels::spgemm::Spans;
 
 use super::bins::Bins;
-use super::work::Work;
+use super::work::RowProducts;
 use super::zeroed::Zeroed;
 use crate::Offset;
 use crate::device::{DeviceSlice, DeviceVec};
@@ -36,7 +36,7 @@ impl ClassifiedRows {
         pattern: &DevicePattern<O>,
         b: &DevicePattern<O>,
     ) -> Result<Self, OpError> {
-        let Work { sizes, firsts, lasts } = Work::of_pattern(pattern)?;
+        let RowProducts { sizes, firsts, lasts } = RowProducts::of_pattern(pattern)?;
         let mut zeroed = Zeroed::new(b.row_offsets.device(), 1, 0)?;
         let bins = Bins::find(&sizes, spans(&firsts, &lasts), pattern.rows, zeroed.next_count())?;
         let mean = b.column_indices.len() as f64 / b.rows.max(1) as f64;

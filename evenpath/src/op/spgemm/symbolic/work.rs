@@ -18,13 +18,13 @@ const LONGEST_ROW: u32 = 1024;
 const LONG_ROW_BLOCKS: u32 = 4;
 
 /// The products of each row of C, and the columns that they span.
-pub(super) struct Work {
+pub(super) struct RowProducts {
     pub(super) sizes: DeviceVec<u64>,
     pub(super) firsts: DeviceVec<u32>,
     pub(super) lasts: DeviceVec<u32>,
 }
 
-impl Work {
+impl RowProducts {
     fn with_room(device: &Device, rows: usize) -> Result<Self, OpError> {
         // One more size, so that their scan ends with the sum: kernels set it to zero, which are not launched without rows.
         let sizes = if rows == 0 { device.zeros(1)? } else { device.uninitialized(rows + 1)? };

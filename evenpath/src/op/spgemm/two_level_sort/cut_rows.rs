@@ -41,12 +41,12 @@ pub(super) struct CutEntries {
 
 /// The distinct entries, and the number of each cut row's first.
 struct UniqueKeys {
-    keys: Keys,
+    keys: EntryKeys,
     row_numbers: DeviceVec<u32>,
 }
 
 /// Rows and, below them, columns.
-enum Keys {
+enum EntryKeys {
     Narrow(DeviceVec<u32>),
     Wide(DeviceVec<u64>),
 }
@@ -79,9 +79,9 @@ impl CutEntries {
         let mut row_numbers = device.uninitialized(lengths.len())?;
         // A shift by all bits of a type is none.
         let keys = if column_bits + row_bits.max(1) <= u32::BITS {
-            Keys::Narrow(cut.sort_keys::<u32, O>(&collected, &mut row_numbers, lengths)?)
+            EntryKeys::Narrow(cut.sort_keys::<u32, O>(&collected, &mut row_numbers, lengths)?)
         } else {
-            Keys::Wide(cut.sort_keys::<u64, O>(&collected, &mut row_numbers, lengths)?)
+            EntryKeys::Wide(cut.sort_keys::<u64, O>(&collected, &mut row_numbers, lengths)?)
         };
         cut.unique = Some(UniqueKeys { keys, row_numbers });
         Ok(cut)
@@ -146,8 +146,8 @@ impl CutEntries {
         };
         self.c_places = c_offsets.device().uninitialized(self.len())?;
         match keys {
-            Keys::Narrow(keys) => self.place_keys(&keys, &row_numbers, c_offsets, c_columns),
-            Keys::Wide(keys) => self.place_keys(&keys, &row_numbers, c_offsets, c_columns),
+            EntryKeys::Narrow(keys) => self.place_keys(&keys, &row_numbers, c_offsets, c_columns),
+            EntryKeys::Wide(keys) => self.place_keys(&keys, &row_numbers, c_offsets, c_columns),
         }
     }
 

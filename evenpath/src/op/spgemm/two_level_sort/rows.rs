@@ -78,13 +78,13 @@ pub(super) fn rows_of_weighed<V: Value, O: Offset>(
     weighed: Weighed,
     recorder: &mut Recorder,
 ) -> Result<(RowsOfC<V>, ProductOrder<O>), OpError> {
-    let Symbolic { lengths, column_indices, order } = Symbolic::new(product, rows, weighed, recorder)?;
+    let OrderedRows { lengths, column_indices, order } = OrderedRows::new(product, rows, weighed, recorder)?;
     let values = order.values(product, recorder)?;
     Ok((RowsOfC { lengths, column_indices, values }, order))
 }
 
 /// Some rows of C without their values, and the order in which these are computed.
-struct Symbolic<O: Offset> {
+struct OrderedRows<O: Offset> {
     lengths: DeviceVec<u32>,
     column_indices: DeviceVec<u32>,
     order: ProductOrder<O>,
@@ -109,7 +109,7 @@ struct SortedProducts<O: Offset> {
     tile_places: DeviceVec<u32>,
 }
 
-impl<O: Offset> Symbolic<O> {
+impl<O: Offset> OrderedRows<O> {
     fn new<V: Value>(
         product: &SpgemmCall<'_, V, O>,
         rows: Range<usize>,

@@ -29,7 +29,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for RowParallelMethod {
 }
 
 /// A cut matrix.
-struct Cpu {
+struct CpuSpmv {
     tiles: SpmvTiles,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn build<V: Value, O: Offset>(
 ) -> Boxed<V, O> {
     let (row_offsets, column_indices) = pattern(matrix);
     let groups = if copies == Copies::Nothing { SpmvGroups::Found } else { SpmvGroups::Copied };
-    Box::new(Cpu { tiles: SpmvTiles::new(row_offsets, column_indices, cut, groups) })
+    Box::new(CpuSpmv { tiles: SpmvTiles::new(row_offsets, column_indices, cut, groups) })
 }
 
 /// The row offsets and column indices.
@@ -68,7 +68,7 @@ fn pattern<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> (&[O], &[u32]) {
     }
 }
 
-impl<V: Value, O: Offset> SpmvSchedule<V, O> for Cpu {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for CpuSpmv {
     fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let values = matrix.values();
         let view = matrix.pattern().host_view(&values);

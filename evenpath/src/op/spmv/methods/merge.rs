@@ -35,7 +35,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for MergePathMethod {
         if matrix.device().kind() == DeviceKind::Cpu {
             return Ok(cpu::build(matrix, SpmvCut::MergePath, request.copies));
         }
-        Ok(Box::new(Merge::analyze(matrix, Gathers::of(matrix)?)?))
+        Ok(Box::new(MergeSchedule::analyze(matrix, Gathers::of(matrix)?)?))
     }
 
     fn estimate(&self, features: &Features) -> Option<f64> {
@@ -51,18 +51,18 @@ impl<V: Value, O: Offset> Strategy<V, O> for MergePathMethod {
         matrix: &DeviceCsr<V, O>,
         features: &Features,
     ) -> Result<Option<Boxed<V, O>>, OpError> {
-        Ok(Some(Box::new(Merge::analyze(matrix, features.gathers)?)))
+        Ok(Some(Box::new(MergeSchedule::analyze(matrix, features.gathers)?)))
     }
 }
 
 /// Cut of the merge path into equal parts, with its launch.
-struct Merge<V: Value, O: Offset> {
+struct MergeSchedule<V: Value, O: Offset> {
     launch: Launch<MergeTile<V, O>>,
     tiles: PathTiles,
     cut_rows: CutRows,
 }
 
-impl<V: Value, O: Offset> Merge<V, O> {
+impl<V: Value, O: Offset> MergeSchedule<V, O> {
     /// Cuts the merge of row ends and nonzeros into tiles.
     fn analyze(matrix: &DeviceCsr<V, O>, gathers: Gathers) -> Result<Self, OpError> {
         let device = matrix.device();
@@ -85,7 +85,7 @@ impl<V: Value, O: Offset> Merge<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> SpmvSchedule<V, O> for Merge<V, O> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for MergeSchedule<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let mut work = self.cut_rows.sums.lock()?;
         let (tile_rows, cut_rows) = (self.tiles.rows.as_global(), self.cut_rows.view(&mut work));

@@ -81,12 +81,12 @@ struct Sliced<V: Value, O: Offset> {
 struct SlicedCopy<V: Value, O: Offset> {
     pattern: Arc<DevicePattern<O>>,
     fill: Launch<FillSlices<V, O>>,
-    layout: Layout,
+    layout: SlicedLayout,
     values: Mutex<(DeviceVec<V>, CopyState)>,
 }
 
 /// Where rows are stored.
-struct Layout {
+struct SlicedLayout {
     order: Option<DeviceVec<u32>>,
     slice_offsets: DeviceVec<u64>,
     slots: u64,
@@ -101,7 +101,7 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
         .and::<SlicedEll<V>>()
 }
 
-impl Layout {
+impl SlicedLayout {
     /// The layout with the least padding; waits for the device.
     fn find<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let unsorted = Self::of_order(matrix, None)?;
@@ -186,7 +186,7 @@ impl<V: Value, O: Offset> Sliced<V, O> {
     fn of_most_slots(matrix: &DeviceCsr<V, O>, most_slots: f64) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
         device.prepare(kernels::<V, O>)?;
-        let layout = Layout::find(matrix)?;
+        let layout = SlicedLayout::find(matrix)?;
         let slots = layout.slots;
         if slots > SLOTS_OF_ANY && slots as f64 > most_slots * matrix.nnz() as f64 {
             return Ok(None);

@@ -33,7 +33,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for WindowsMethod {
 
     fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
         let lengths = Lengths::count(matrix)?;
-        or_too_long(Windows::find(matrix, lengths)?, SpmvMethod::Windows, lengths)
+        or_too_long(WindowsSchedule::find(matrix, lengths)?, SpmvMethod::Windows, lengths)
     }
 
     fn examine(
@@ -44,7 +44,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for WindowsMethod {
         if !features.may_have_windows() {
             return Ok(None);
         }
-        let windows = Windows::find(matrix, features.lengths)?;
+        let windows = WindowsSchedule::find(matrix, features.lengths)?;
         features.windows = windows.as_ref().map(|windows| windows.found);
         Ok(boxed(windows))
     }
@@ -58,7 +58,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for WindowsMethod {
 }
 
 /// Row tiles whose part of x is copied to shared memory first.
-struct Windows<V: Value, O: Offset> {
+struct WindowsSchedule<V: Value, O: Offset> {
     launch: Launch<RowWindows<V, O>>,
     group: WarpRows,
     firsts: DeviceVec<u32>,
@@ -66,7 +66,7 @@ struct Windows<V: Value, O: Offset> {
     found: WindowStatistics,
 }
 
-impl<V: Value, O: Offset> Windows<V, O> {
+impl<V: Value, O: Offset> WindowsSchedule<V, O> {
     /// Finds the windows, and waits for them. `None` if a group of rows is longer than a kernel counts.
     fn find(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
@@ -100,7 +100,7 @@ impl<V: Value, O: Offset> Windows<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> SpmvSchedule<V, O> for Windows<V, O> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for WindowsSchedule<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let x = Aligned::new(product.x)?;
         let kernel = |kernels::SpmvArguments { matrix, update, .. }| RowWindows {

@@ -5,9 +5,9 @@ use evenpath_simt::{device, thread, warp, Float, Shared};
 
 use super::super::fill::Addend;
 use super::super::large::Bitmaps;
-use super::super::marks::Marks;
+use super::super::marks::WarpBitmap;
 use super::super::side::SumTree;
-use super::super::small::Keys;
+use super::super::small::PairKeys;
 use super::super::state;
 use super::pair::{QueuedPair, NARROW, NARROW_SLOTS};
 use super::parameters::{SumPool, SumTrees, ROOT, UNITS};
@@ -20,8 +20,8 @@ use crate::hisparse::queue::{FoundElement, WIDE};
 pub(super) struct Adder<V: Float, const BLOCK: usize> {
     pub(super) trees: SumTrees<V>,
     pub(super) sum: SumPool<V>,
-    pub(super) marks: Marks,
-    pub(super) keys: Keys,
+    pub(super) marks: WarpBitmap,
+    pub(super) keys: PairKeys,
     pub(super) bitmaps: Bitmaps<BLOCK>,
     /// The reference to a node that the block merges.
     pub(super) reference: Shared<u32>,

@@ -4,10 +4,10 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Shared};
 
 use super::super::large::{self, Bitmaps};
-use super::super::marks::Marks;
+use super::super::marks::WarpBitmap;
 use super::super::memory::larger;
 use super::super::side::NodePair;
-use super::super::small::{self, Keys};
+use super::super::small::{self, PairKeys};
 use super::super::tiny;
 use super::adder::Adder;
 use super::pair::{QueuedPair, SumQueues, COPIES, LARGE, SMALL};
@@ -60,8 +60,8 @@ impl<V: Float> HiSparseQueuedSum<V> {
         let adder = Adder {
             trees: self.trees,
             sum: self.sum,
-            marks: Marks::new(own, d_log2),
-            keys: Keys::new(own, BLOCK as u32),
+            marks: WarpBitmap::new(own, d_log2),
+            keys: PairKeys::new(own, BLOCK as u32),
             bitmaps: Bitmaps::<BLOCK>::take(Arena::dynamic(large::bytes(d_log2)), scan, d_log2),
             reference,
             entries: 0,
