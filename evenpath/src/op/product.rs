@@ -68,7 +68,7 @@ impl<'a, V: Value, O: Offset> SpmvCall<'a, V, O> {
             x: self.x.as_global(),
             update: update(self.alpha, self.beta, self.y),
         };
-        // SAFETY: a `SpmvCall` guarantees its operands; the caller guarantees the rest.
+        // SAFETY: an `SpmvCall` guarantees its operands; the caller guarantees the rest.
         unsafe { launch.launch(kernel(product)) }
     }
 

@@ -60,7 +60,7 @@ impl<V: Value, O: Offset> Ordered<V, O> {
             tile_rows: self.tiles.rows.as_global(),
             alpha,
         };
-        // SAFETY: x has one element per row, as a `SpmvCall` guarantees; the tiles are the matrix's, of the
+        // SAFETY: x has one element per row, as an `SpmvCall` guarantees; the tiles are the matrix's, of the
         // kernel's length, and there is one product per nonzero.
         unsafe { self.launch.launch(kernel) }?;
         Ok(products)

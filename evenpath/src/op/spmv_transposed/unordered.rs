@@ -56,7 +56,7 @@ impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Unordered<V, O> {
             slots_log2: SLOTS_LOG2,
             alpha,
         };
-        // SAFETY: guaranteed by a `SpmvCall`; the tiles are the matrix's, of the kernel's length.
+        // SAFETY: guaranteed by an `SpmvCall`; the tiles are the matrix's, of the kernel's length.
         unsafe { self.launch.launch(kernel) }?;
         Ok(())
     }
