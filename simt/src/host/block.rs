@@ -370,7 +370,7 @@ impl<'a> Block<'a> {
                 None => why.push(format!("lane {other} does not exist")),
                 Some(LaneState::Exited) => why.push(format!("lane {other} has exited")),
                 Some(LaneState::AtBarrier(at)) => {
-                    why.push(format!("lane {other} waits at the barrier at {at}"))
+                    why.push(format!("lane {other} waits at the barrier at {at}"));
                 }
                 Some(LaneState::InCollective(theirs)) => {
                     why.push(format!("lane {other} waits in {} at {}", theirs.what(), theirs.line));
