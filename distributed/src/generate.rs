@@ -21,11 +21,11 @@ use evenpath::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stencil {
     side: u64,
-    shape: Shape,
+    shape: StencilShape,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum StencilShape {
     Five,
     Seven,
     TwentySeven,
@@ -34,24 +34,24 @@ enum Shape {
 impl Stencil {
     /// Five-point stencil on a square grid of `side` x `side` points.
     pub fn five_point(side: u32) -> Self {
-        Self { side: u64::from(side), shape: Shape::Five }
+        Self { side: u64::from(side), shape: StencilShape::Five }
     }
 
     /// Seven-point stencil on a cubic grid of `side`³ points.
     pub fn seven_point(side: u32) -> Self {
-        Self { side: u64::from(side).min(MAX_CUBE), shape: Shape::Seven }
+        Self { side: u64::from(side).min(MAX_CUBE), shape: StencilShape::Seven }
     }
 
     /// 27-point stencil on a cubic grid of `side`³ points.
     pub fn twenty_seven_point(side: u32) -> Self {
-        Self { side: u64::from(side).min(MAX_CUBE), shape: Shape::TwentySeven }
+        Self { side: u64::from(side).min(MAX_CUBE), shape: StencilShape::TwentySeven }
     }
 
     /// Number of grid points: rows and columns of the matrix.
     pub fn nrows(&self) -> u64 {
         match self.shape {
-            Shape::Five => self.side.pow(2),
-            Shape::Seven | Shape::TwentySeven => self.side.pow(3),
+            StencilShape::Five => self.side.pow(2),
+            StencilShape::Seven | StencilShape::TwentySeven => self.side.pow(3),
         }
     }
 
@@ -62,22 +62,24 @@ impl Stencil {
         }
         let side = self.side;
         let (x, y, z) = (row % side, row / side % side, row / side / side);
-        let planes = if self.shape == Shape::Five { 0..=0 } else { -1..=1 };
+        let planes = if self.shape == StencilShape::Five { 0..=0 } else { -1..=1 };
         let neighbors = match self.shape {
-            Shape::Five => 4,
-            Shape::Seven => 6,
-            Shape::TwentySeven => 26,
+            StencilShape::Five => 4,
+            StencilShape::Seven => 6,
+            StencilShape::TwentySeven => 26,
         };
         let within = |at: u64, step: i64| at.checked_add_signed(step).filter(|&at| at < side);
         for dz in planes {
             // A square grid has all rows in y.
-            let Some(z) = (if self.shape == Shape::Five { Some(z) } else { within(z, dz) }) else { continue };
+            let Some(z) = (if self.shape == StencilShape::Five { Some(z) } else { within(z, dz) }) else {
+                continue;
+            };
             for dy in -1..=1 {
                 let Some(y) = within(y, dy) else { continue };
                 for dx in -1..=1 {
                     let Some(x) = within(x, dx) else { continue };
                     let steps = i64::abs(dx) + i64::abs(dy) + i64::abs(dz);
-                    if self.shape != Shape::TwentySeven && steps > 1 {
+                    if self.shape != StencilShape::TwentySeven && steps > 1 {
                         continue;
                     }
                     let value = if steps == 0 { V::from_u64(neighbors) } else { -V::ONE };

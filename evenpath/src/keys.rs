@@ -25,7 +25,7 @@ mod sealed {
 
     pub trait KernelValue: evenpath_simt::Element {
         /// Representation in kernels, which move bits.
-        type Bits: evenpath_kernels::Bits + bytemuck::Pod;
+        type Bits: evenpath_kernels::ValueBits + bytemuck::Pod;
         /// Addition in kernels.
         const ADD: Combine;
     }

@@ -9,7 +9,7 @@ impl Key for u32 {}
 impl Key for u64 {}
 
 /// A value that travels with a key: 32 or 64 bits of any type.
-pub trait Bits: Element {
+pub trait ValueBits: Element {
     /// Returns the sum of two, taken for what `how` says; the first unless it says sum.
     #[must_use]
     fn combine(self, other: Self, how: Combine) -> Self;
@@ -49,7 +49,7 @@ impl Combine {
 
 macro_rules! bits {
     ($($type:ident as $float:ident),*) => {$(
-        impl Bits for $type {
+        impl ValueBits for $type {
             #[device]
             fn combine(self, other: Self, how: Combine) -> Self {
                 match how {

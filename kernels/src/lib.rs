@@ -32,8 +32,8 @@ mod unroll;
 pub mod update;
 pub mod vector;
 
-pub use key::{Bits, Key};
-pub use matrix::{CooView, CsrView, Pattern, RowMap};
+pub use key::{Key, ValueBits};
+pub use matrix::{GlobalCoo, GlobalCsr, GlobalPattern, RowMap};
 pub use offset::Offset;
 
 #[cfg(not(target_arch = "nvptx64"))]

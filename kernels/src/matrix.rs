@@ -6,7 +6,7 @@ use crate::Offset;
 
 parameters! {
     /// The pattern of a CSR matrix.
-    pub struct Pattern<O: Offset> {
+    pub struct GlobalPattern<O: Offset> {
         /// Row offsets, `rows` + 1.
         pub row_offsets: Global<O>,
         /// Column indices, one per nonzero.
@@ -20,7 +20,7 @@ parameters! {
 
 parameters! {
     /// A CSR matrix.
-    pub struct CsrView<V: Element, O: Offset> {
+    pub struct GlobalCsr<V: Element, O: Offset> {
         /// Row offsets, `rows` + 1.
         pub row_offsets: Global<O>,
         /// Column indices, one per nonzero.
@@ -36,7 +36,7 @@ parameters! {
 
 parameters! {
     /// A matrix of coordinates, sorted by row.
-    pub struct CooView<V: Element> {
+    pub struct GlobalCoo<V: Element> {
         /// Row indices, one per nonzero, ascending.
         pub row_indices: Global<u32, Aligned16>,
         /// Column indices, one per nonzero.
@@ -91,7 +91,7 @@ impl RowMap {
     }
 }
 
-impl<O: Offset> Pattern<O> {
+impl<O: Offset> GlobalPattern<O> {
     /// Returns the first nonzero of a row, and the first one after it.
     #[device(track_caller)]
     pub fn row_bounds(self, row: usize) -> (usize, usize) {
@@ -105,11 +105,11 @@ impl<O: Offset> Pattern<O> {
     }
 }
 
-impl<V: Element, O: Offset> CsrView<V, O> {
+impl<V: Element, O: Offset> GlobalCsr<V, O> {
     /// Returns the matrix without its values.
     #[device]
-    pub fn pattern(self) -> Pattern<O> {
+    pub fn pattern(self) -> GlobalPattern<O> {
         let Self { row_offsets, column_indices, nonzeros, rows, .. } = self;
-        Pattern { row_offsets, column_indices, nonzeros, rows }
+        GlobalPattern { row_offsets, column_indices, nonzeros, rows }
     }
 }

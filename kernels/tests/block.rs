@@ -3,12 +3,12 @@
 #![allow(missing_docs)]
 
 mod balanced_path {
-    use evenpath_kernels::block::balanced_path::{search, Cut};
+    use evenpath_kernels::block::balanced_path::{search, PathCut};
 
     /// Returns the path by walking it: the cut of every diagonal.
-    fn walk(a: &[u32], b: &[u32]) -> Vec<Cut<u32>> {
+    fn walk(a: &[u32], b: &[u32]) -> Vec<PathCut<u32>> {
         let (mut i, mut j) = (0, 0);
-        let mut cuts = vec![Cut { a: 0, b: 0 }];
+        let mut cuts = vec![PathCut { a: 0, b: 0 }];
         while i < a.len() || j < b.len() {
             let before = i + j;
             let matched = i < a.len() && j < b.len() && a[i] == b[j];
@@ -21,7 +21,7 @@ mod balanced_path {
             }
             // A match that the diagonal would cut belongs before it.
             for _ in before..i + j {
-                cuts.push(Cut { a: i as u32, b: j as u32 });
+                cuts.push(PathCut { a: i as u32, b: j as u32 });
             }
         }
         cuts

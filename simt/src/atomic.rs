@@ -37,7 +37,7 @@ pub enum Scope {
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Operation {
+pub enum AtomicOperation {
     Add,
     Min,
     Max,
@@ -60,13 +60,13 @@ impl<T: AtomicElement, A: Alignment> GlobalMut<T, A> {
     /// Adds `value` and returns what was there before. Integers wrap around.
     #[device(track_caller)]
     pub fn fetch_add(self, index: usize, value: T, ordering: Ordering, scope: Scope) -> T {
-        machine::atomic(Operation::Add, self.atomic_address(index), value, ordering, scope)
+        machine::atomic(AtomicOperation::Add, self.atomic_address(index), value, ordering, scope)
     }
 
     /// Stores `value` and returns what was there before.
     #[device(track_caller)]
     pub fn exchange(self, index: usize, value: T, ordering: Ordering, scope: Scope) -> T {
-        machine::atomic(Operation::Exchange, self.atomic_address(index), value, ordering, scope)
+        machine::atomic(AtomicOperation::Exchange, self.atomic_address(index), value, ordering, scope)
     }
 }
 
@@ -74,13 +74,13 @@ impl<T: AtomicInteger, A: Alignment> GlobalMut<T, A> {
     /// Stores the lesser of what is there and `value`; returns what was there before.
     #[device(track_caller)]
     pub fn fetch_min(self, index: usize, value: T, ordering: Ordering, scope: Scope) -> T {
-        machine::atomic(Operation::Min, self.atomic_address(index), value, ordering, scope)
+        machine::atomic(AtomicOperation::Min, self.atomic_address(index), value, ordering, scope)
     }
 
     /// Stores the greater of what is there and `value`; returns what was there before.
     #[device(track_caller)]
     pub fn fetch_max(self, index: usize, value: T, ordering: Ordering, scope: Scope) -> T {
-        machine::atomic(Operation::Max, self.atomic_address(index), value, ordering, scope)
+        machine::atomic(AtomicOperation::Max, self.atomic_address(index), value, ordering, scope)
     }
 
     /// Stores `new` where `expected` is; returns what was there before.

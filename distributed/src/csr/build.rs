@@ -5,7 +5,7 @@ use std::sync::Arc;
 use evenpath::{Csr, Offset, Value};
 use rayon::prelude::*;
 
-use super::divide::{Arrays, Divided, Sizes, divide};
+use super::divide::{Divided, DividedCsr, Sizes, divide};
 use super::matrix::{DistributedCsr, NonLocal};
 use crate::error::{Error, Result};
 use crate::halo::Halo;
@@ -221,8 +221,8 @@ pub(super) fn check_count(what: &'static str, found: u64) -> Result<()> {
 }
 
 /// Uploads rows.
-fn upload<V: Value>(rank: &Rank, cols: usize, rows: Arrays<u32, V>) -> Result<evenpath::DeviceCsr<V>> {
-    let Arrays { row_offsets, columns, values, .. } = rows;
+fn upload<V: Value>(rank: &Rank, cols: usize, rows: DividedCsr<u32, V>) -> Result<evenpath::DeviceCsr<V>> {
+    let DividedCsr { row_offsets, columns, values, .. } = rows;
     let matrix: Csr<V> = Csr::try_new(row_offsets.len() - 1, cols, row_offsets, columns, values)?;
     Ok(rank.device().upload(&matrix)?)
 }

@@ -18,9 +18,9 @@ use crate::rows::canonicalize;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Divided<V> {
     /// Entries in the rank's own columns, counted from its first.
-    pub(super) local: Arrays<u32, V>,
+    pub(super) local: DividedCsr<u32, V>,
     /// Entries in columns of other ranks, with global column numbers; only rows that have some.
-    pub(super) other: Arrays<u64, V>,
+    pub(super) other: DividedCsr<u64, V>,
     /// These rows, ascending, counted from the rank's first.
     pub(super) boundary: Vec<u32>,
     /// Columns of other ranks, ascending and without duplicates.
@@ -29,7 +29,7 @@ pub(super) struct Divided<V> {
 
 /// CSR arrays.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Arrays<C, V> {
+pub(super) struct DividedCsr<C, V> {
     pub(super) row_offsets: Vec<u32>,
     pub(super) columns: Vec<C>,
     pub(super) values: Vec<V>,
@@ -82,14 +82,14 @@ pub(super) fn divide<V: Value>(
     sizes: Sizes,
     row: impl Fn(u64, &mut Vec<(u64, V)>) + Sync,
 ) -> Result<Divided<V>> {
-    let mut chunks: Vec<Chunk<V>> = (0..sizes.chunks).map(|_| Chunk::default()).collect();
+    let mut chunks: Vec<RowChunk<V>> = (0..sizes.chunks).map(|_| RowChunk::default()).collect();
     let mut result = Divided::with_rows((rows.end - rows.start) as usize)?;
     let (mut begin, mut count) = (rows.start, sizes.first_rows.max(1));
     while begin < rows.end {
         count = count.min(rows.end - begin);
         let boundary =
             |chunk: u64| begin + (u128::from(count) * u128::from(chunk) / u128::from(sizes.chunks)) as u64;
-        let fill = |(number, chunk): (usize, &mut Chunk<V>)| {
+        let fill = |(number, chunk): (usize, &mut RowChunk<V>)| {
             let rows = boundary(number as u64)..boundary(number as u64 + 1);
             chunk.fill(rows, own, cols, &row)
         };
@@ -98,7 +98,7 @@ pub(super) fn divide<V: Value>(
         filled.into_iter().collect::<Result<()>>()?;
         result.append(&chunks, begin - rows.start, sizes.limit)?;
         begin += count;
-        count = sizes.next(count, chunks.iter().map(Chunk::entries).sum());
+        count = sizes.next(count, chunks.iter().map(RowChunk::entries).sum());
     }
     result.check(sizes.limit)?;
     result.needed.par_sort_unstable();
@@ -107,12 +107,12 @@ pub(super) fn divide<V: Value>(
 }
 
 /// Consecutive rows built by one task. Its memory is reused for the next batch.
-struct Chunk<V> {
+struct RowChunk<V> {
     /// The current row, as given.
     row: Vec<(u64, V)>,
     rows: usize,
-    local: Rows<u32, V>,
-    other: Rows<u64, V>,
+    local: RowBuffers<u32, V>,
+    other: RowBuffers<u64, V>,
     /// Rows with columns of other ranks, counted from the chunk's first.
     boundary: Vec<usize>,
     /// These columns, ascending and without duplicates.
@@ -120,26 +120,26 @@ struct Chunk<V> {
 }
 
 /// The entries of rows, one row after the other.
-struct Rows<C, V> {
+struct RowBuffers<C, V> {
     lengths: Vec<usize>,
     columns: Vec<C>,
     values: Vec<V>,
 }
 
-impl<C, V> Default for Rows<C, V> {
+impl<C, V> Default for RowBuffers<C, V> {
     fn default() -> Self {
         Self { lengths: Vec::new(), columns: Vec::new(), values: Vec::new() }
     }
 }
 
-impl<V> Default for Chunk<V> {
+impl<V> Default for RowChunk<V> {
     fn default() -> Self {
-        let (local, other) = (Rows::default(), Rows::default());
+        let (local, other) = (RowBuffers::default(), RowBuffers::default());
         Self { row: Vec::new(), rows: 0, local, other, boundary: Vec::new(), needed: Vec::new() }
     }
 }
 
-impl<C, V: Value> Rows<C, V> {
+impl<C, V: Value> RowBuffers<C, V> {
     fn clear(&mut self) {
         self.lengths.clear();
         self.columns.clear();
@@ -153,7 +153,7 @@ impl<C, V: Value> Rows<C, V> {
     }
 }
 
-impl<V: Value> Chunk<V> {
+impl<V: Value> RowChunk<V> {
     fn entries(&self) -> u64 {
         (self.local.values.len() + self.other.values.len()) as u64
     }
@@ -200,12 +200,12 @@ impl<V: Value> Chunk<V> {
 
 impl<V: Value> Divided<V> {
     fn with_rows(rows: usize) -> Result<Self> {
-        let (local, other) = (Arrays::with_rows(rows)?, Arrays::with_rows(0)?);
+        let (local, other) = (DividedCsr::with_rows(rows)?, DividedCsr::with_rows(0)?);
         Ok(Self { local, other, boundary: Vec::new(), needed: Vec::new() })
     }
 
     /// Appends the rows of chunks, of which the first starts at row `first`.
-    fn append(&mut self, chunks: &[Chunk<V>], first: u64, limit: u64) -> Result<()> {
+    fn append(&mut self, chunks: &[RowChunk<V>], first: u64, limit: u64) -> Result<()> {
         self.local.append(&chunks.iter().map(|chunk| &chunk.local).collect::<Vec<_>>(), limit)?;
         self.other.append(&chunks.iter().map(|chunk| &chunk.other).collect::<Vec<_>>(), limit)?;
         reserve(&mut self.boundary, chunks.iter().map(|chunk| chunk.boundary.len()).sum())?;
@@ -238,7 +238,7 @@ impl<V: Value> Divided<V> {
     }
 }
 
-impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
+impl<C: Copy + Send + Sync, V: Value> DividedCsr<C, V> {
     fn with_rows(rows: usize) -> Result<Self> {
         let mut row_offsets = reserved(rows.saturating_add(1))?;
         row_offsets.push(0);
@@ -246,7 +246,7 @@ impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
     }
 
     /// Appends rows. Entries beyond the limit are counted but not stored.
-    fn append(&mut self, parts: &[&Rows<C, V>], limit: u64) -> Result<()> {
+    fn append(&mut self, parts: &[&RowBuffers<C, V>], limit: u64) -> Result<()> {
         reserve(&mut self.row_offsets, parts.iter().map(|part| part.lengths.len()).sum())?;
         for length in parts.iter().flat_map(|part| &part.lengths) {
             self.nonzeros += *length as u64;
@@ -261,12 +261,12 @@ impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
     }
 }
 
-impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
+impl<C: Copy + Send + Sync, V: Value> DividedCsr<C, V> {
     /// Returns the same rows with mapped columns.
-    pub(super) fn with_columns(self, column: impl Fn(C) -> u32 + Sync) -> Result<Arrays<u32, V>> {
+    pub(super) fn with_columns(self, column: impl Fn(C) -> u32 + Sync) -> Result<DividedCsr<u32, V>> {
         let Self { row_offsets, columns, values, nonzeros } = self;
         let columns = collected_in_parallel(columns.par_iter().map(|&old| column(old)))?;
-        Ok(Arrays { row_offsets, columns, values, nonzeros })
+        Ok(DividedCsr { row_offsets, columns, values, nonzeros })
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) enum Way {
 
 /// Elements sent to and received from one rank: ranges of the send buffer and of the receive buffer.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
+pub(crate) struct PeerRanges {
     pub(crate) peer: usize,
     pub(crate) send: Range<usize>,
     pub(crate) receive: Range<usize>,
@@ -58,7 +58,7 @@ impl Communicator {
         (exchange, way): (Exchange, Way),
         stream: &Stream,
         (from, to): (&DeviceSlice<V>, &mut DeviceSlice<V>),
-        parts: &[Part],
+        parts: &[PeerRanges],
     ) -> Result<Started> {
         let bytes = |range: &Range<usize>| (range.len() * size_of::<V>()) as u64;
         let expected = parts.iter().map(|part| (part.peer, bytes(&part.receive))).collect();
@@ -78,7 +78,7 @@ impl Communicator {
         rank: &Rank,
         (exchange, way): (Exchange, Way),
         (from, to): (&DeviceSlice<V>, &mut DeviceSlice<V>),
-        parts: &[Part],
+        parts: &[PeerRanges],
     ) -> Result<Event> {
         let addresses = (from.raw_address(), to.raw_address());
         let put = |stream| {
@@ -139,7 +139,7 @@ impl Communicator {
         &self,
         (rank, way): (&Rank, Way),
         (from, to): (u64, u64),
-        parts: &[Part],
+        parts: &[PeerRanges],
         stream: *mut c_void,
     ) -> Result<()> {
         let bytes = |range: &Range<usize>| range.len() * size_of::<V>();
@@ -147,7 +147,7 @@ impl Communicator {
             let handle = live.quick().filter(|_| way == Way::Connected).unwrap_or(live.handle);
             // SAFETY: a group starts here and ends below.
             let mut codes = vec![("ncclGroupStart", unsafe { (functions.ncclGroupStart)() })];
-            for Part { peer, send, receive } in parts {
+            for PeerRanges { peer, send, receive } in parts {
                 let peer = *peer as c_int;
                 if !send.is_empty() {
                     let first = (from + (send.start * size_of::<V>()) as u64) as *const _;
@@ -213,7 +213,7 @@ fn refused(rank: &Rank) -> Error {
 fn wait_for_peers(
     rank: &Rank,
     exchange: Exchange,
-    parts: &[Part],
+    parts: &[PeerRanges],
     is_done: impl FnMut() -> Result<bool>,
 ) -> Result<()> {
     let wait = rank.wait_for_gpus(exchange, parts.iter().map(|part| part.peer).collect(), false);

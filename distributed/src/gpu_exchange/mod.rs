@@ -6,5 +6,5 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use exchange::{Part, Started, Way};
+pub(crate) use exchange::{PeerRanges, Started, Way};
 pub(crate) use start::start;

@@ -11,7 +11,7 @@ use super::start::{Offer, join};
 use crate::error::{Cause, Error, Failure, Operation, Result};
 use crate::halo::{Halo, HaloExchange, Sent};
 use crate::nccl::functions::Functions;
-use crate::nccl::stand_in::{Fault, Turn, calls, count, functions, live, turn};
+use crate::nccl::stand_in::{InjectedFault, Turn, calls, count, functions, live, turn};
 use crate::nccl::{Engine, ExchangeEngine};
 use crate::{
     Cluster, DistributedCsr, DistributedDense, DistributedHiSparse, DistributedVec, Rank, RowPartition,
@@ -126,7 +126,7 @@ fn products_by_one_communicator() {
 }
 
 /// Runs a product with a fault, and returns each rank's result.
-fn fail(fault: (usize, Fault), engine: Engine) -> (Turn, Vec<Result<ExchangeEngine>>) {
+fn fail(fault: (usize, InjectedFault), engine: Engine) -> (Turn, Vec<Result<ExchangeEngine>>) {
     let turn = turn(Some(fault));
     let start = Instant::now();
     let results = cluster().with_timeout(Duration::from_millis(300)).run_each(|rank| {
@@ -149,7 +149,10 @@ fn nccl_failure(result: &Result<ExchangeEngine>) -> (usize, &str) {
 /// Without a communicator, the host is used instead or the run fails, as requested.
 #[test]
 fn without_a_communicator_the_host_is_used() {
-    for fault in [(0, Fault::Call("ncclGetUniqueId", 2)), (2, Fault::Call("ncclCommInitRankConfig", 5))] {
+    for fault in [
+        (0, InjectedFault::Call("ncclGetUniqueId", 2)),
+        (2, InjectedFault::Call("ncclCommInitRankConfig", 5)),
+    ] {
         let (turn, results) = fail(fault, Engine::Auto);
         let expected = format!("rank {}: ", fault.0);
         for (rank, result) in results.iter().enumerate() {
@@ -169,7 +172,7 @@ fn without_a_communicator_the_host_is_used() {
 /// If NCCL fails to split a communicator, the ranks make another one and do not split it.
 #[test]
 fn a_communicator_that_fails_to_split_is_used_alone() {
-    let (_turn, results) = fail((3, Fault::Call("ncclCommSplit", 4)), Engine::Nccl);
+    let (_turn, results) = fail((3, InjectedFault::Call("ncclCommSplit", 4)), Engine::Nccl);
     for (rank, result) in results.iter().enumerate() {
         assert!(matches!(result, Ok(ExchangeEngine::Nccl { .. })), "{result:?}");
         assert_eq!((aborts(rank), count(rank, "ncclCommDestroy")), ([1, 0], 1));
@@ -180,7 +183,7 @@ fn a_communicator_that_fails_to_split_is_used_alone() {
 /// Splitting a communicator never ends on a rank.
 #[test]
 fn a_hanging_split_times_out() {
-    for result in fail((2, Fault::SplitHang), Engine::Auto).1 {
+    for result in fail((2, InjectedFault::SplitHang), Engine::Auto).1 {
         let Ok(ExchangeEngine::Host { reason }) = &result else { panic!("{result:?}") };
         assert!(reason.ends_with(": a communicator took longer than 0.15 s"), "{reason}");
     }
@@ -191,7 +194,7 @@ fn a_hanging_split_times_out() {
 #[test]
 fn a_failing_exchange_is_reported_by_all() {
     for name in ["ncclSend", "ncclRecv", "ncclGroupEnd", "ncclCommGetAsyncError"] {
-        for fault in [Fault::Call(name, 6), Fault::Quick(name, 6)] {
+        for fault in [InjectedFault::Call(name, 6), InjectedFault::Quick(name, 6)] {
             let (_turn, results) = fail((1, fault), Engine::Auto);
             for (rank, result) in results.iter().enumerate() {
                 let (at_fault, reason) = nccl_failure(result);
@@ -210,7 +213,7 @@ fn aborts(rank: usize) -> [usize; 2] {
 
 #[test]
 fn a_hanging_exchange_times_out() {
-    for fault in [Fault::Hang, Fault::QuickHang] {
+    for fault in [InjectedFault::Hang, InjectedFault::QuickHang] {
         let (_turn, results) = fail((2, fault), Engine::Auto);
         for (rank, result) in results.iter().enumerate() {
             // Reported by the rank itself, or by one that has finished the exchange and waits for it in the
@@ -229,7 +232,7 @@ fn a_hanging_exchange_times_out() {
 /// A communicator that fails to finalize is aborted; the run's result is not affected.
 #[test]
 fn a_failing_finalize_is_aborted() {
-    let (_turn, results) = fail((3, Fault::Call("ncclCommFinalize", 3)), Engine::Auto);
+    let (_turn, results) = fail((3, InjectedFault::Call("ncclCommFinalize", 3)), Engine::Auto);
     assert!(results.iter().all(Result::is_ok), "{results:?}");
     assert_eq!((aborts(3), count(3, "ncclCommDestroy")), ([1, 1], 0));
     assert_eq!((aborts(2), count(2, "ncclCommDestroy")), ([0, 1], 1));

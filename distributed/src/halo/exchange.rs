@@ -12,7 +12,7 @@ use evenpath::{DeviceDense, DeviceSlice, DeviceVec, Layout, Value};
 
 use super::Halo;
 use crate::error::{Operation, Result};
-use crate::gpu_exchange::{self, Part, Started};
+use crate::gpu_exchange::{self, PeerRanges, Started};
 use crate::memory::reserved;
 use crate::nccl::Communicator;
 use crate::rank::{Exchange, Rank};
@@ -170,7 +170,7 @@ impl<V: Value> HaloExchange<V> {
         match way {
             Way::Host { packed, needed } => {
                 let elements = if is_reverse { needed.as_slice() } else { packed.as_slice() }?;
-                for Part { peer, send, .. } in parts {
+                for PeerRanges { peer, send, .. } in parts {
                     if !send.is_empty() {
                         rank.send(exchange, peer, &elements[send])?;
                     }
@@ -252,10 +252,10 @@ impl<V: Value> HaloExchange<V> {
 }
 
 /// Lists the parts to send to and receive from each rank; ranks without any are omitted.
-fn parts(rank: &Rank, width: usize, ways: impl Fn(usize) -> (Range<usize>, Range<usize>)) -> Vec<Part> {
+fn parts(rank: &Rank, width: usize, ways: impl Fn(usize) -> (Range<usize>, Range<usize>)) -> Vec<PeerRanges> {
     let part = |peer| {
         let (send, receive) = ways(peer);
-        Part { peer, send: scaled(&send, width), receive: scaled(&receive, width) }
+        PeerRanges { peer, send: scaled(&send, width), receive: scaled(&receive, width) }
     };
     rank.others().map(part).filter(|part| !part.send.is_empty() || !part.receive.is_empty()).collect()
 }

@@ -10,7 +10,7 @@ use super::matrix::DistributedHiSparse;
 use super::side::{Side, Strips};
 use crate::error::{Error, Result};
 use crate::memory::filled;
-use crate::rows::{Entries, RowBlock, exchange_entries};
+use crate::rows::{RowBlock, TripletArrays, exchange_entries};
 use crate::{DistributedCsr, Rank};
 
 impl<V: Value> DistributedCsr<V> {
@@ -30,7 +30,7 @@ impl<V: Value> DistributedCsr<V> {
         let first = self.row_partition().range(rank.index()).start;
         let block = self.download()?;
         let leaves = LeafPartition::even(rank, leaves::<V, D>(first, &block))?;
-        let mut parts: Vec<Entries<V>> = filled(&Entries::default(), rank.size())?;
+        let mut parts: Vec<TripletArrays<V>> = filled(&TripletArrays::default(), rank.size())?;
         for row in 0..block.nrows() {
             let number = first + row as u64;
             for (column, value) in block.entries(row) {
@@ -96,11 +96,11 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
     /// Creates a matrix with the partitions of another from this rank's entries.
     fn from_entries(
         like: &DistributedCsr<V>,
-        parts: &[Entries<V>],
+        parts: &[TripletArrays<V>],
         options: hisparse::Options,
     ) -> Result<Self> {
         let rank = like.rank();
-        for (row, column, _) in parts.iter().flat_map(Entries::iter) {
+        for (row, column, _) in parts.iter().flat_map(TripletArrays::iter) {
             if row >= like.nrows() {
                 return Err(Error::RowOutOfRange { row, first: 0, end: like.nrows() });
             }
@@ -108,12 +108,12 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
                 return Err(Error::ColumnOutOfRange { row, column, cols: like.ncols() });
             }
         }
-        let all = |indices: fn(&Entries<V>) -> &Vec<u64>| -> Vec<u64> {
+        let all = |indices: fn(&TripletArrays<V>) -> &Vec<u64>| -> Vec<u64> {
             parts.iter().flat_map(|part| indices(part).iter().copied()).collect()
         };
         let rows = Side::<D>::new(rank, like.row_partition(), &all(|part| &part.rows))?;
         let cols = Side::<D>::new(rank, like.col_partition(), &all(|part| &part.columns))?;
-        let entries = || parts.iter().flat_map(Entries::iter);
+        let entries = || parts.iter().flat_map(TripletArrays::iter);
         let row_place = |row: u64| {
             if rows.is_own(row) {
                 rows.own.place(row)

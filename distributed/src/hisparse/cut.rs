@@ -42,7 +42,7 @@ impl LeafPartition {
     /// some: paths and numbers of entries. A leaf may occur more than once, and on several ranks. A rank's
     /// number of entries differs from the mean by at most those of a leaf. A collective operation.
     pub(super) fn even(rank: &Rank, leaves: Vec<(Path, u64)>) -> Result<Self> {
-        let leaves = Leaves::new(leaves);
+        let leaves = RankLeaves::new(leaves);
         let counted = [leaves.total(), u64::from(Path::BITS - leaves.last().leading_zeros())];
         let all = rank.all_gather(&counted)?;
         let total: u64 = all.iter().map(|part| part[0]).sum();
@@ -75,14 +75,14 @@ impl LeafPartition {
 }
 
 /// Leaves in which a rank has entries.
-struct Leaves {
+struct RankLeaves {
     /// Ascending, without duplicates.
     paths: Vec<Path>,
     /// Number of entries before each path, and in total.
     offsets: Vec<u64>,
 }
 
-impl Leaves {
+impl RankLeaves {
     fn new(mut leaves: Vec<(Path, u64)>) -> Self {
         leaves.sort_unstable_by_key(|leaf| leaf.0);
         let (mut paths, mut offsets) = (Vec::new(), vec![0]);

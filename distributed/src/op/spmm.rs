@@ -23,11 +23,11 @@ pub struct DistributedSpmmPlan<V: Value> {
     non_local: spmm::SpmmPlan<V>,
     /// Positions in C of the elements of the non-local matrix's rows.
     boundary: Positions,
-    buffers: Exclusive<Buffers<V>>,
+    buffers: Exclusive<SpmmBuffers<V>>,
     costs: Costs,
 }
 
-struct Buffers<V: Value> {
+struct SpmmBuffers<V: Value> {
     /// Product of the non-local matrix.
     partial: DeviceDense<V>,
     exchange: HaloExchange<V>,
@@ -58,7 +58,7 @@ impl<V: Value> DistributedCsr<V> {
             local,
             non_local,
             boundary,
-            buffers: Exclusive::new(Buffers { partial, exchange }),
+            buffers: Exclusive::new(SpmmBuffers { partial, exchange }),
             costs: Costs::new(rank, start, (buffer_bytes, pinned))?,
         })
     }
@@ -85,7 +85,7 @@ impl<V: Value> DistributedSpmmPlan<V> {
         b.check_operand("B", rank, self.matrix.col_partition(), self.columns)?;
         c.check_operand("C", rank, self.matrix.row_partition(), self.columns)?;
         let (alpha, beta) = factors(rank, alpha, beta)?;
-        let Buffers { partial, exchange } = &mut *self.buffers.take(rank)?;
+        let SpmmBuffers { partial, exchange } = &mut *self.buffers.take(rank)?;
         exchange.pack(b.local().as_vec())?;
         let sent = exchange
             .beside(HaloExchange::send, || Ok(self.local.run(alpha, b.local(), beta, c.local_mut())?))?;

@@ -25,11 +25,11 @@ pub struct DistributedSpmvPlan<V: Value> {
     non_local: spmv::SpmvPlan<V>,
     /// Positions in y of the non-local matrix's rows.
     boundary: Positions,
-    buffers: Exclusive<Buffers<V>>,
+    buffers: Exclusive<SpmvBuffers<V>>,
     costs: Costs,
 }
 
-struct Buffers<V: Value> {
+struct SpmvBuffers<V: Value> {
     /// Product of the non-local matrix.
     partial: DeviceVec<V>,
     exchange: HaloExchange<V>,
@@ -57,7 +57,7 @@ impl<V: Value> DistributedCsr<V> {
             local,
             non_local,
             boundary,
-            buffers: Exclusive::new(Buffers { partial, exchange }),
+            buffers: Exclusive::new(SpmvBuffers { partial, exchange }),
             costs: Costs::new(rank, start, (buffer_bytes, pinned))?,
         })
     }
@@ -84,7 +84,7 @@ impl<V: Value> DistributedSpmvPlan<V> {
         x.check_operand("x", rank, self.matrix.col_partition())?;
         y.check_operand("y", rank, self.matrix.row_partition())?;
         let (alpha, beta) = factors(rank, alpha, beta)?;
-        let Buffers { partial, exchange } = &mut *self.buffers.take(rank)?;
+        let SpmvBuffers { partial, exchange } = &mut *self.buffers.take(rank)?;
         exchange.pack(x.local())?;
         let sent = exchange
             .beside(HaloExchange::send, || Ok(self.local.run(alpha, x.local(), beta, y.local_mut())?))?;

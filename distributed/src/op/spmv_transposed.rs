@@ -25,11 +25,11 @@ pub struct DistributedSpmvTransposedPlan<V: Value> {
     non_local: spmv::SpmvTransposedPlan<V>,
     /// Positions in x of the non-local matrix's rows.
     boundary: Positions,
-    buffers: Exclusive<Buffers<V>>,
+    buffers: Exclusive<SpmvTransposedBuffers<V>>,
     costs: Costs,
 }
 
-struct Buffers<V: Value> {
+struct SpmvTransposedBuffers<V: Value> {
     /// Elements of x in the rows of the non-local matrix.
     gathered: DeviceVec<V>,
     exchange: HaloExchange<V>,
@@ -61,7 +61,7 @@ impl<V: Value> DistributedCsr<V> {
             local,
             non_local,
             boundary,
-            buffers: Exclusive::new(Buffers { gathered, exchange }),
+            buffers: Exclusive::new(SpmvTransposedBuffers { gathered, exchange }),
             costs: Costs::new(rank, start, (buffer_bytes, pinned))?,
         })
     }
@@ -88,7 +88,7 @@ impl<V: Value> DistributedSpmvTransposedPlan<V> {
         x.check_operand("x", rank, self.matrix.row_partition())?;
         y.check_operand("y", rank, self.matrix.col_partition())?;
         let (alpha, beta) = factors(rank, alpha, beta)?;
-        let Buffers { gathered, exchange } = &mut *self.buffers.take(rank)?;
+        let SpmvTransposedBuffers { gathered, exchange } = &mut *self.buffers.take(rank)?;
         exchange.contribute(|contributions| {
             self.boundary.gather(x.local(), gathered)?;
             Ok(self.non_local.run(alpha, gathered, V::ZERO, contributions)?)

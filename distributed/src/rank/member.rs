@@ -18,10 +18,10 @@ use crate::transport::Transport;
 /// *collective* operation, which one rank cannot perform alone.
 #[derive(Clone)]
 pub struct Rank {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<RankState>,
 }
 
-pub(super) struct Shared {
+pub(super) struct RankState {
     pub(super) index: usize,
     pub(super) size: usize,
     device: Device,
@@ -57,7 +57,7 @@ impl Rank {
     ) -> Self {
         let traffic = Mutex::new((0..size).map(|_| Traffic::default()).collect());
         let (sequence, chosen) = (AtomicU64::new(0), Mutex::new(Chosen::host("the run has not started")));
-        let shared = Shared { index, size, device, transport, run, timeout, sequence, traffic, chosen };
+        let shared = RankState { index, size, device, transport, run, timeout, sequence, traffic, chosen };
         Self { shared: Arc::new(shared) }
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytemuck::Pod;
 
-use super::member::{Rank, Shared};
+use super::member::{Rank, RankState};
 use super::waits::{fault, origin};
 use crate::error::{Cause, Error, Operation, Result};
 use crate::transport::{Missing, Report, Tag, Wait};
@@ -40,7 +40,7 @@ impl Rank {
 
     /// Receives another rank's message in an operation, of any length.
     pub(crate) fn receive<T: Pod>(&self, exchange: Exchange, from: usize) -> Result<Vec<T>> {
-        let Shared { transport, traffic, timeout, .. } = &*self.shared;
+        let RankState { transport, traffic, timeout, .. } = &*self.shared;
         let start = Instant::now();
         let received = transport.receive(from, exchange.tag, start + *timeout);
         traffic.lock()[from].waited += start.elapsed();
@@ -102,7 +102,7 @@ impl Rank {
     /// waiting ranks. `own` is this rank's own report, if the transport does not know it, and `alone` the
     /// cause if this rank is the end.
     fn fail_by_waits(&self, own: Option<Report>, alone: Cause) -> Error {
-        let Shared { index, size, ref transport, timeout, .. } = *self.shared;
+        let RankState { index, size, ref transport, timeout, .. } = *self.shared;
         let deadline = Instant::now() + SEARCH;
         let mut own = own;
         let ask = |rank| own.take_if(|_| rank == index).or_else(|| transport.ask(rank, deadline));

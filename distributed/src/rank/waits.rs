@@ -13,7 +13,7 @@ use crate::transport::Report;
 
 /// End of a chain of waits.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum ChainEnd {
     /// A rank that does not wait for another. `chain` has the waiting ranks, from the one that waits for it
     /// to the one that asked; it is empty if they are the same.
     Rank { rank: usize, chain: Vec<(usize, Operation)> },
@@ -23,11 +23,11 @@ pub(super) enum Origin {
 
 /// Follows the waits from rank `own` of `size`. `ask` returns the report of a rank, or `None` if it does not
 /// wait.
-pub(super) fn origin(own: usize, size: usize, ask: impl FnMut(usize) -> Option<Report>) -> Origin {
+pub(super) fn origin(own: usize, size: usize, ask: impl FnMut(usize) -> Option<Report>) -> ChainEnd {
     let mut search = Search { size, ask, reports: HashMap::new(), waiters: HashMap::new() };
     match search.follow(own, true) {
-        Some(rank) => Origin::Rank { rank, chain: search.chain(rank) },
-        None => Origin::Circle(search.circle(own)),
+        Some(rank) => ChainEnd::Rank { rank, chain: search.chain(rank) },
+        None => ChainEnd::Circle(search.circle(own)),
     }
 }
 
@@ -98,15 +98,15 @@ impl<F: FnMut(usize) -> Option<Report>> Search<F> {
 }
 
 /// The failed rank and the cause, for a rank that timed out: `alone` is the cause if it waits for no other.
-pub(super) fn fault(origin: Origin, limit: Duration, alone: Cause) -> (usize, Cause) {
+pub(super) fn fault(origin: ChainEnd, limit: Duration, alone: Cause) -> (usize, Cause) {
     match origin {
-        Origin::Rank { rank, chain } => {
+        ChainEnd::Rank { rank, chain } => {
             let mut waiters = chain.into_iter();
             let Some((waiting, operation)) = waiters.next() else { return (rank, alone) };
             let behind = waiters.map(|waiter| waiter.0).collect();
             (rank, Cause::Timeout { waiting, operation, limit, behind })
         }
-        Origin::Circle(waits) => {
+        ChainEnd::Circle(waits) => {
             let first = waits.first().map_or(0, |wait| wait.0);
             (first, Cause::Deadlock { waits })
         }
@@ -119,7 +119,7 @@ mod tests {
 
     /// The origin for rank 0, given each rank's lists of missing and of present ranks; a rank with neither
     /// does not wait.
-    fn origin_of(reports: &[(&[usize], &[usize])]) -> Origin {
+    fn origin_of(reports: &[(&[usize], &[usize])]) -> ChainEnd {
         let ask = |rank: usize| {
             let (missing, present) = reports[rank];
             let report =
@@ -129,12 +129,12 @@ mod tests {
         origin(0, reports.len(), ask)
     }
 
-    fn ends_at(rank: usize, chain: &[usize]) -> Origin {
-        Origin::Rank { rank, chain: chain.iter().map(|&rank| (rank, Operation::Halo)).collect() }
+    fn ends_at(rank: usize, chain: &[usize]) -> ChainEnd {
+        ChainEnd::Rank { rank, chain: chain.iter().map(|&rank| (rank, Operation::Halo)).collect() }
     }
 
-    fn circle(ranks: &[usize]) -> Origin {
-        Origin::Circle(ranks.iter().map(|&rank| (rank, Operation::Halo)).collect())
+    fn circle(ranks: &[usize]) -> ChainEnd {
+        ChainEnd::Circle(ranks.iter().map(|&rank| (rank, Operation::Halo)).collect())
     }
 
     #[test]
@@ -176,6 +176,6 @@ mod tests {
         let waits = vec![(1, Operation::Broadcast), (4, Operation::Gather)];
         let deadlock =
             "1: deadlock: rank 1 waits for rank 4 in `broadcast`, rank 4 waits for rank 1 in `gather`";
-        assert_eq!(text(Origin::Circle(waits)), deadlock);
+        assert_eq!(text(ChainEnd::Circle(waits)), deadlock);
     }
 }

@@ -5,4 +5,6 @@ mod travel;
 
 pub use block::RowBlock;
 pub(crate) use block::canonicalize;
-pub(crate) use travel::{Entries, assemble, by_owner, check_owned, exchange_entries, fetch, redistribute};
+pub(crate) use travel::{
+    TripletArrays, assemble, by_owner, check_owned, exchange_entries, fetch, redistribute,
+};

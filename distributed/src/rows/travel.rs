@@ -153,7 +153,7 @@ pub(crate) fn assemble<V: Value>(
     partition: &RowPartition,
     entries: impl IntoIterator<Item = (u64, u64, V)>,
 ) -> Result<RowBlock<V>> {
-    let mut parts: Vec<Entries<V>> = filled(&Entries::default(), rank.size())?;
+    let mut parts: Vec<TripletArrays<V>> = filled(&TripletArrays::default(), rank.size())?;
     for (row, column, value) in entries {
         if row >= partition.nrows() {
             return Err(Error::RowOutOfRange { row, first: 0, end: partition.nrows() });
@@ -184,19 +184,19 @@ pub(crate) fn assemble<V: Value>(
 
 /// Entries with global row and column numbers.
 #[derive(Clone)]
-pub(crate) struct Entries<V> {
+pub(crate) struct TripletArrays<V> {
     pub(crate) rows: Vec<u64>,
     pub(crate) columns: Vec<u64>,
     pub(crate) values: Vec<V>,
 }
 
-impl<V> Default for Entries<V> {
+impl<V> Default for TripletArrays<V> {
     fn default() -> Self {
         Self { rows: Vec::new(), columns: Vec::new(), values: Vec::new() }
     }
 }
 
-impl<V: Value> Entries<V> {
+impl<V: Value> TripletArrays<V> {
     /// Appends an entry.
     pub(crate) fn push(&mut self, row: u64, column: u64, value: V) {
         self.rows.push(row);
@@ -212,10 +212,13 @@ impl<V: Value> Entries<V> {
 }
 
 /// Sends each rank its entries, and returns those received, by rank. A collective operation.
-pub(crate) fn exchange_entries<V: Value>(rank: &Rank, parts: Vec<Entries<V>>) -> Result<Vec<Entries<V>>> {
+pub(crate) fn exchange_entries<V: Value>(
+    rank: &Rank,
+    parts: Vec<TripletArrays<V>>,
+) -> Result<Vec<TripletArrays<V>>> {
     let exchange = rank.begin(Operation::AllToAll);
     for to in rank.others() {
-        let Entries { rows, columns, values } = &parts[to];
+        let TripletArrays { rows, columns, values } = &parts[to];
         let bytes: [&[u8]; 3] =
             [bytemuck::cast_slice(rows), bytemuck::cast_slice(columns), bytemuck::cast_slice(values)];
         rank.send(exchange, to, &bytes.concat())?;
@@ -231,7 +234,7 @@ pub(crate) fn exchange_entries<V: Value>(rank: &Rank, parts: Vec<Entries<V>>) ->
         rank.check_message(exchange, from, (bytes.len(), count * (2 * size_of::<u64>() + size_of::<V>())))?;
         let (rows, rest) = bytes.split_at(count * size_of::<u64>());
         let (columns, values) = rest.split_at(count * size_of::<u64>());
-        all.push(Entries {
+        all.push(TripletArrays {
             rows: bytemuck::pod_collect_to_vec(rows),
             columns: bytemuck::pod_collect_to_vec(columns),
             values: bytemuck::pod_collect_to_vec(values),

@@ -17,12 +17,12 @@ pub(super) const AHEAD: u64 = 1 << 28;
 /// Messages and notes that a rank has received and not yet taken.
 #[derive(Default)]
 pub(super) struct Mailbox {
-    state: Mutex<State>,
+    state: Mutex<MailboxState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct MailboxState {
     /// Messages by sender, run and number of the operation.
     messages: HashMap<(usize, u64, u64), (Operation, Vec<u8>)>,
     /// Bytes of stored messages and of those being read, by sender.
@@ -133,13 +133,13 @@ impl Mailbox {
     }
 
     /// Records that the rank has started an operation. Messages of earlier runs are dropped.
-    fn begin(&self, state: &mut State, tag: Tag) {
+    fn begin(&self, state: &mut MailboxState, tag: Tag) {
         let begun = (tag.run, tag.sequence);
         if begun <= state.begun {
             return;
         }
         if tag.run > state.begun.0 {
-            let State { messages, held, .. } = state;
+            let MailboxState { messages, held, .. } = state;
             messages.retain(|&(from, run, _), message| {
                 let is_needed = run >= tag.run;
                 if let Some(held) = held.get_mut(&from).filter(|_| !is_needed) {
@@ -152,7 +152,7 @@ impl Mailbox {
         self.wake_readers(state);
     }
 
-    fn wake_readers(&self, state: &State) {
+    fn wake_readers(&self, state: &MailboxState) {
         if state.held_back > 0 {
             self.changed.notify_all();
         }
@@ -225,7 +225,7 @@ impl Mailbox {
     }
 }
 
-impl State {
+impl MailboxState {
     /// Returns whether a message has arrived or will not; `None` if it may still arrive.
     fn look(&self, from: usize, tag: Tag) -> Option<Result<(), Missing>> {
         if let Some(failure) = &self.failure {

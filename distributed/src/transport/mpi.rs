@@ -30,10 +30,10 @@ pub(crate) struct Mpi {
     size: usize,
     limit: Duration,
     mailbox: Mailbox,
-    state: Mutex<State>,
+    state: Mutex<MpiState>,
 }
 
-struct State {
+struct MpiState {
     /// Incomplete frames, by rank.
     unfinished: Vec<Option<(Header, Vec<u8>)>>,
     /// Ranks that have left.
@@ -57,7 +57,7 @@ impl Mpi {
         let (index, size) = (world.rank() as usize, world.size() as usize);
         let unfinished = (0..size).map(|_| None).collect();
         let state =
-            State { unfinished, has_left: filled(&false, size)?, asked: Vec::new(), _universe: universe };
+            MpiState { unfinished, has_left: filled(&false, size)?, asked: Vec::new(), _universe: universe };
         Ok(Self { index, size, limit, mailbox: Mailbox::default(), state: Mutex::new(state) })
     }
 
@@ -70,7 +70,7 @@ impl Mpi {
     }
 
     /// Receives arrived messages. Returns whether there were any.
-    fn drain(&self, state: &mut State) -> bool {
+    fn drain(&self, state: &mut MpiState) -> bool {
         let world = SimpleCommunicator::world();
         let mut is_any = false;
         while let Some(status) = world.any_process().immediate_probe_with_tag(TAG) {
@@ -88,7 +88,7 @@ impl Mpi {
     }
 
     /// Adds a part of a frame; the first starts with the header.
-    fn add_chunk(&self, state: &mut State, from: usize, chunk: &[u8]) {
+    fn add_chunk(&self, state: &mut MpiState, from: usize, chunk: &[u8]) {
         let (header, mut payload) = match (state.unfinished[from].take(), chunk.split_first_chunk::<HEADER>())
         {
             (Some((header, payload)), _) => (header, payload),
@@ -128,7 +128,7 @@ impl Mpi {
 
     /// Receives arrived messages, and answers ranks that ask, except `busy`, to which a message is being
     /// sent. Returns whether there were any messages.
-    fn serve(&self, state: &mut State, busy: Option<usize>) -> bool {
+    fn serve(&self, state: &mut MpiState, busy: Option<usize>) -> bool {
         let is_any = self.drain(state);
         let (later, now) = std::mem::take(&mut state.asked).into_iter().partition(|&rank| Some(rank) == busy);
         state.asked = later;
@@ -141,7 +141,7 @@ impl Mpi {
 
     /// Sends a frame, and receives meanwhile. If this exceeds the deadline the whole program is ended: MPI
     /// cannot cancel a message.
-    fn write(&self, state: &mut State, to: usize, frame: Frame, deadline: Instant) {
+    fn write(&self, state: &mut MpiState, to: usize, frame: Frame, deadline: Instant) {
         let is_message = matches!(frame, Frame::Data(..));
         let (header, payload) = frame.into_parts();
         let first = payload.len().min(CHUNK - HEADER);
@@ -155,7 +155,7 @@ impl Mpi {
     /// Other ranks are answered while a message is sent, but not while an answer is.
     fn write_chunk(
         &self,
-        state: &mut State,
+        state: &mut MpiState,
         to: usize,
         (chunk, is_message): (&[u8], bool),
         deadline: Instant,

@@ -13,8 +13,8 @@ pub(crate) fn merge_keys<K: Copy + Ord + Send + Sync>(a: &[K], b: &[K], merged: 
         let mut sources = Sources::new(a, b, tile * TILE);
         for key in merged {
             *key = match sources.next() {
-                Source::A(index) => a[index],
-                Source::B(index) => b[index],
+                MergeSource::A(index) => a[index],
+                MergeSource::B(index) => b[index],
             };
         }
     });
@@ -35,15 +35,15 @@ pub(crate) fn merge_pairs<K, V>(
         let mut sources = Sources::new(a, b, tile * TILE);
         for (key, value) in keys.iter_mut().zip(values) {
             (*key, *value) = match sources.next() {
-                Source::A(index) => (a[index], a_values[index]),
-                Source::B(index) => (b[index], b_values[index]),
+                MergeSource::A(index) => (a[index], a_values[index]),
+                MergeSource::B(index) => (b[index], b_values[index]),
             };
         }
     });
 }
 
 /// Source of an element of the output.
-enum Source {
+enum MergeSource {
     A(usize),
     B(usize),
 }
@@ -63,13 +63,13 @@ impl<'s, K: Copy + Ord> Sources<'s, K> {
         Self { a, b, a_next, b_next: start - a_next }
     }
 
-    fn next(&mut self) -> Source {
+    fn next(&mut self) -> MergeSource {
         let take_a = match (self.a.get(self.a_next), self.b.get(self.b_next)) {
             (Some(a), Some(b)) => a <= b,
             (a, _) => a.is_some(),
         };
         let next = if take_a { &mut self.a_next } else { &mut self.b_next };
         *next += 1;
-        if take_a { Source::A(self.a_next - 1) } else { Source::B(self.b_next - 1) }
+        if take_a { MergeSource::A(self.a_next - 1) } else { MergeSource::B(self.b_next - 1) }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use evenpath_kernels::block::balanced_path::{self, Cut};
+use evenpath_kernels::block::balanced_path::{self, PathCut};
 use rayon::prelude::*;
 
 use crate::operation::SetOperation;
@@ -16,12 +16,12 @@ pub(crate) struct SetPlan<'s, K> {
     b: &'s [K],
     operation: SetOperation,
     /// The tiles, each with the size of its result.
-    tiles: Vec<(Range<Cut<usize>>, usize)>,
+    tiles: Vec<(Range<PathCut<usize>>, usize)>,
 }
 
 /// An element of the result, as its index in A, in B, or in both if they match.
 #[derive(Clone, Copy)]
-enum Step {
+enum SetStep {
     A(usize),
     B(usize),
     Match(usize, usize),
@@ -79,24 +79,24 @@ impl<'s, K: Copy + Ord + Send + Sync> SetPlan<'s, K> {
                 if let Some((key, value)) = pairs.next() {
                     *key = self.key(step);
                     *value = match step {
-                        Step::A(a) => a_values[a],
-                        Step::B(b) => b_values[b],
-                        Step::Match(a, b) => combine(a_values[a], b_values[b]),
+                        SetStep::A(a) => a_values[a],
+                        SetStep::B(b) => b_values[b],
+                        SetStep::Match(a, b) => combine(a_values[a], b_values[b]),
                     };
                 }
             });
         });
     }
 
-    fn key(&self, step: Step) -> K {
+    fn key(&self, step: SetStep) -> K {
         match step {
-            Step::A(a) | Step::Match(a, _) => self.a[a],
-            Step::B(b) => self.b[b],
+            SetStep::A(a) | SetStep::Match(a, _) => self.a[a],
+            SetStep::B(b) => self.b[b],
         }
     }
 
     /// Pairs each tile with its part of the output.
-    fn split<'p, T>(&'p self, mut output: &'p mut [T]) -> Vec<(&'p Range<Cut<usize>>, &'p mut [T])> {
+    fn split<'p, T>(&'p self, mut output: &'p mut [T]) -> Vec<(&'p Range<PathCut<usize>>, &'p mut [T])> {
         let part = |(cuts, count): &'p (_, usize)| {
             let own;
             (own, output) = std::mem::take(&mut output).split_at_mut(*count);
@@ -106,22 +106,22 @@ impl<'s, K: Copy + Ord + Send + Sync> SetPlan<'s, K> {
     }
 
     /// Walks the path between two cuts and passes the steps that the operation keeps to `keep`.
-    fn walk(&self, cuts: &Range<Cut<usize>>, mut keep: impl FnMut(Step)) {
+    fn walk(&self, cuts: &Range<PathCut<usize>>, mut keep: impl FnMut(SetStep)) {
         let (mut a, mut b) = (cuts.start.a, cuts.start.b);
         loop {
             let a_key = (a < cuts.end.a).then(|| self.a[a]);
             let b_key = (b < cuts.end.b).then(|| self.b[b]);
             let step = match (a_key, b_key) {
                 (None, None) => return,
-                (Some(a_key), Some(b_key)) if a_key == b_key => Step::Match(a, b),
-                (Some(a_key), Some(b_key)) if a_key > b_key => Step::B(b),
-                (Some(_), _) => Step::A(a),
-                (None, Some(_)) => Step::B(b),
+                (Some(a_key), Some(b_key)) if a_key == b_key => SetStep::Match(a, b),
+                (Some(a_key), Some(b_key)) if a_key > b_key => SetStep::B(b),
+                (Some(_), _) => SetStep::A(a),
+                (None, Some(_)) => SetStep::B(b),
             };
             let (takes_a, takes_b, kept) = match step {
-                Step::A(_) => (1, 0, self.operation.keeps_a()),
-                Step::B(_) => (0, 1, self.operation.keeps_b()),
-                Step::Match(..) => (1, 1, self.operation.keeps_matches()),
+                SetStep::A(_) => (1, 0, self.operation.keeps_a()),
+                SetStep::B(_) => (0, 1, self.operation.keeps_b()),
+                SetStep::Match(..) => (1, 1, self.operation.keeps_matches()),
             };
             (a, b) = (a + takes_a, b + takes_b);
             if kept {

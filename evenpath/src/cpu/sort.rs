@@ -12,7 +12,7 @@ use crate::matrix::{grain, local_ranges, row_blocks, split};
 const LONG_SEGMENT: usize = grain(1 << 14);
 
 /// Bits by which a key is compared.
-fn rank<K: SortKey>(key: K, comparison: Comparison<K::Bits>) -> u64 {
+fn compared_bits<K: SortKey>(key: K, comparison: Comparison<K::Bits>) -> u64 {
     let Comparison { order, begin, end } = comparison;
     let bits = K::Bits::from_bits(key.to_bits()).to_sortable(order).to_bits();
     let count = end - begin;
@@ -20,7 +20,7 @@ fn rank<K: SortKey>(key: K, comparison: Comparison<K::Bits>) -> u64 {
 }
 
 pub(crate) fn sort<K: SortKey>(keys: &mut [K], comparison: Comparison<K::Bits>) {
-    keys.par_sort_by_key(|&key| rank(key, comparison));
+    keys.par_sort_by_key(|&key| compared_bits(key, comparison));
 }
 
 /// Sorts keys with their values. Both have the same length.
@@ -31,7 +31,7 @@ pub(crate) fn sort_pairs<K: SortKey, V: PairValue>(
 ) {
     assert_eq!(keys.len(), values.len(), "lengths are checked by the caller");
     let mut pairs: Vec<(K, V)> = keys.par_iter().copied().zip(values.par_iter().copied()).collect();
-    pairs.par_sort_by_key(|&(key, _)| rank(key, comparison));
+    pairs.par_sort_by_key(|&(key, _)| compared_bits(key, comparison));
     let places = keys.par_iter_mut().zip(values.par_iter_mut());
     places.zip(pairs).for_each(|((key, value), pair)| (*key, *value) = pair);
 }
@@ -47,7 +47,7 @@ pub(crate) fn sort_by_offsets<K: SortKey, O: Offset>(
         for (_, range) in local_ranges(row_offsets, block) {
             let keys = &mut keys[range];
             if keys.len() < LONG_SEGMENT {
-                keys.sort_by_key(|&key| rank(key, comparison));
+                keys.sort_by_key(|&key| compared_bits(key, comparison));
             } else {
                 sort(keys, comparison);
             }
@@ -75,7 +75,7 @@ pub(crate) fn sort_pairs_by_offsets<K: SortKey, V: PairValue, O: Offset>(
             }
             scratch.clear();
             scratch.extend(keys.iter().copied().zip(values.iter().copied()));
-            scratch.sort_by_key(|&(key, _)| rank(key, comparison));
+            scratch.sort_by_key(|&(key, _)| compared_bits(key, comparison));
             for ((key, value), &pair) in keys.iter_mut().zip(values).zip(&scratch) {
                 (*key, *value) = pair;
             }

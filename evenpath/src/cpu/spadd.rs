@@ -43,7 +43,7 @@ impl<O: Offset> RowMerge<'_, O> {
     pub(crate) fn write_columns(&self, offsets: &[O], columns: &mut [u32]) {
         let blocks = row_blocks(offsets);
         split(&blocks, offsets, columns).into_par_iter().for_each(|(rows, columns)| {
-            self.merge(rows, &mut Columns { a: self.a.1, b: self.b.1, next: columns.iter_mut() });
+            self.merge(rows, &mut ColumnWriter { a: self.a.1, b: self.b.1, next: columns.iter_mut() });
         });
     }
 
@@ -72,7 +72,7 @@ impl<O: Offset> RowMerge<'_, O> {
         let blocks = row_blocks(offsets);
         let columns = split(&blocks, offsets, columns).into_par_iter();
         columns.zip(split(&blocks, offsets, values)).for_each(|((rows, columns), (_, values))| {
-            let columns = Columns { a: self.a.1, b: self.b.1, next: columns.iter_mut() };
+            let columns = ColumnWriter { a: self.a.1, b: self.b.1, next: columns.iter_mut() };
             self.merge(rows, &mut (columns, self.values(operands, factors, values)));
         });
     }
@@ -82,8 +82,8 @@ impl<O: Offset> RowMerge<'_, O> {
         (a, b): (&'v [V], &'v [V]),
         factors: (V, V),
         values: &'v mut [V],
-    ) -> Values<'v, V> {
-        Values { operation: self.operation, a, b, factors, next: values.iter_mut() }
+    ) -> ValueWriter<'v, V> {
+        ValueWriter { operation: self.operation, a, b, factors, next: values.iter_mut() }
     }
 
     /// Ranges of the nonzeros of A and of B in a row.
@@ -93,7 +93,7 @@ impl<O: Offset> RowMerge<'_, O> {
     }
 
     /// Merges rows and passes on the entries that the operation keeps.
-    fn merge(&self, rows: Range<usize>, entries: &mut impl Entries) {
+    fn merge(&self, rows: Range<usize>, entries: &mut impl EntrySink) {
         let operation = self.operation;
         for row in rows {
             let (a, b) = self.row(row);
@@ -108,7 +108,7 @@ impl<O: Offset> RowMerge<'_, O> {
     /// Passes on all entries. Branches on which matrix has the next entry would be mispredicted, so there are
     /// none.
     #[inline]
-    fn unite(&self, a: Range<usize>, b: Range<usize>, entries: &mut impl Entries) {
+    fn unite(&self, a: Range<usize>, b: Range<usize>, entries: &mut impl EntrySink) {
         let (a_columns, b_columns) = (&self.a.1[a.clone()], &self.b.1[b.clone()]);
         let (mut at, mut b_at) = (0, 0);
         while at < a_columns.len() && b_at < b_columns.len() {
@@ -124,7 +124,7 @@ impl<O: Offset> RowMerge<'_, O> {
 
     /// Passes on the entries of both matrices, or of A alone, according to the operation.
     #[inline]
-    fn select(&self, a: Range<usize>, b: Range<usize>, entries: &mut impl Entries) {
+    fn select(&self, a: Range<usize>, b: Range<usize>, entries: &mut impl EntrySink) {
         let (mut at, mut b_at) = (a.start, b.start);
         while at < a.end && b_at < b.end {
             let (column, b_column) = (self.a.1[at], self.b.1[b_at]);
@@ -155,7 +155,7 @@ fn count_pairs(a: &[u32], b: &[u32]) -> usize {
 }
 
 /// Receiver of the entries of the result, in order.
-trait Entries {
+trait EntrySink {
     /// Adds an entry: of a nonzero of A, if `has_a`, and of B, if `has_b`. Both indices are valid.
     fn push(&mut self, a: usize, b: usize, has_a: bool, has_b: bool);
     /// Adds an entry of a nonzero of A alone.
@@ -165,13 +165,13 @@ trait Entries {
 }
 
 /// Writes column indices.
-struct Columns<'c> {
+struct ColumnWriter<'c> {
     a: &'c [u32],
     b: &'c [u32],
     next: IterMut<'c, u32>,
 }
 
-impl Entries for Columns<'_> {
+impl EntrySink for ColumnWriter<'_> {
     #[inline]
     fn push(&mut self, a: usize, b: usize, has_a: bool, _: bool) {
         put(&mut self.next, if has_a { self.a[a] } else { self.b[b] });
@@ -189,7 +189,7 @@ impl Entries for Columns<'_> {
 }
 
 /// Writes values.
-struct Values<'v, V> {
+struct ValueWriter<'v, V> {
     operation: Elementwise,
     a: &'v [V],
     b: &'v [V],
@@ -197,7 +197,7 @@ struct Values<'v, V> {
     next: IterMut<'v, V>,
 }
 
-impl<V: Value> Entries for Values<'_, V> {
+impl<V: Value> EntrySink for ValueWriter<'_, V> {
     #[inline]
     fn push(&mut self, a: usize, b: usize, has_a: bool, has_b: bool) {
         let (a, b) = (scaled(self.factors.0, self.a[a]), scaled(self.factors.1, self.b[b]));
@@ -217,7 +217,7 @@ impl<V: Value> Entries for Values<'_, V> {
 }
 
 /// Both receive every entry.
-impl<A: Entries, B: Entries> Entries for (A, B) {
+impl<A: EntrySink, B: EntrySink> EntrySink for (A, B) {
     #[inline]
     fn push(&mut self, a: usize, b: usize, has_a: bool, has_b: bool) {
         self.0.push(a, b, has_a, has_b);

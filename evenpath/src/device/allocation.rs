@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use parking_lot::Mutex;
 
 use super::error::DeviceError;
-use super::machine::{Block, Machine, Transfer};
+use super::machine::{Machine, MemoryBlock, Transfer};
 use super::memory_limit::Reservation;
 
 /// A block of at least one byte of a machine's memory, freed on drop.
 pub(super) struct Allocation {
     machine: Arc<dyn Machine>,
-    block: Block,
+    block: MemoryBlock,
     /// Counts the bytes as in use while the block exists, also in graphs; `None` if they do not count.
     counted: Mutex<Option<Reservation>>,
     /// Number of graphs that write to it.
@@ -40,13 +40,17 @@ impl Allocation {
     /// # Safety
     ///
     /// Until then, the memory is valid on this machine and nothing else accesses it.
-    pub(super) unsafe fn foreign(machine: &Arc<dyn Machine>, block: Block, release: Release) -> Arc<Self> {
+    pub(super) unsafe fn foreign(
+        machine: &Arc<dyn Machine>,
+        block: MemoryBlock,
+        release: Release,
+    ) -> Arc<Self> {
         Self::of_block(machine, block, None, Some(release))
     }
 
     fn of_block(
         machine: &Arc<dyn Machine>,
-        block: Block,
+        block: MemoryBlock,
         counted: Option<Reservation>,
         release: Option<Release>,
     ) -> Arc<Self> {

@@ -7,11 +7,11 @@ use bytemuck::Pod;
 use super::allocation::{Allocation, Release};
 use super::error::DeviceError;
 use super::handle::{Backend, Device};
-use super::machine::Block;
-use super::order::Access;
+use super::machine::MemoryBlock;
+use super::order::MemoryAccess;
 use super::owner::{Foreign, Owner};
 use super::properties::DeviceKind;
-use super::slice::{DeviceSlice, Elements, HostRange, Memory, byte_count};
+use super::slice::{DeviceSlice, Elements, HostRange, SliceMemory, byte_count};
 use super::stream::Stream;
 use super::vec::DeviceVec;
 
@@ -132,15 +132,15 @@ unsafe fn foreign<T: Pod>(
                 return Err(DeviceError::ForeignMemory { address, device: device.to_string(), reason });
             }
             // SAFETY: guaranteed by the caller.
-            let allocation = unsafe { Allocation::foreign(machine, Block { address, bytes }, release) };
-            (Memory::Machine { allocation, offset: 0, len }, Owner::Device)
+            let allocation = unsafe { Allocation::foreign(machine, MemoryBlock { address, bytes }, release) };
+            (SliceMemory::Machine { allocation, offset: 0, len }, Owner::Device)
         }
         _ if len > 0 => {
             // SAFETY: the caller guarantees the elements, whose type allows any bits.
             let elements = unsafe { std::slice::from_raw_parts_mut(address as *mut T, len) };
-            (Memory::Host(HostRange::new(elements)), Owner::Foreign(Foreign::new(release)))
+            (SliceMemory::Host(HostRange::new(elements)), Owner::Foreign(Foreign::new(release)))
         }
-        _ => (Memory::empty(), Owner::Foreign(Foreign::new(release))),
+        _ => (SliceMemory::empty(), Owner::Foreign(Foreign::new(release))),
     };
     Ok((Elements::new(device.clone(), memory), owner))
 }
@@ -154,9 +154,9 @@ impl<T: Pod> DeviceSlice<T> {
     /// memory may be launched meanwhile.
     pub fn raw_address(&self) -> u64 {
         match &self.parts.memory {
-            Memory::Host(range) if range.get().is_empty() => 0,
-            Memory::Host(range) => range.get().as_ptr() as u64,
-            Memory::Machine { .. } => self.address(),
+            SliceMemory::Host(range) if range.get().is_empty() => 0,
+            SliceMemory::Host(range) => range.get().as_ptr() as u64,
+            SliceMemory::Machine { .. } => self.address(),
         }
     }
 }
@@ -246,11 +246,11 @@ impl Device {
         let mut accesses = Vec::with_capacity(reads.len() + writes.len());
         for slice in reads {
             self.check_same(slice.device())?;
-            accesses.push(Access::read(slice.address(), byte_count::<T>(slice.len())?));
+            accesses.push(MemoryAccess::read(slice.address(), byte_count::<T>(slice.len())?));
         }
         for slice in writes {
             self.check_same(slice.device())?;
-            accesses.push(Access::write(slice.address(), byte_count::<T>(slice.len())?));
+            accesses.push(MemoryAccess::write(slice.address(), byte_count::<T>(slice.len())?));
         }
         let (mut put, mut result) = (Some(put), None);
         let mut once = |stream| result = put.take().map(|put| put(stream));

@@ -3,8 +3,8 @@
 use super::error::DeviceError;
 use super::handle::{Backend, Device};
 use super::machine::{Executable, Machine};
-use super::node::Node;
-use super::order::Access;
+use super::node::GraphNode;
+use super::order::MemoryAccess;
 use super::recording::{Kept, Recording};
 
 /// Captured work of a device, launched as a whole and as often as needed. On an NVIDIA GPU a launch is one
@@ -49,19 +49,19 @@ use super::recording::{Kept, Recording};
 pub struct Graph<'g, S, E = DeviceError> {
     device: Device,
     state: S,
-    run: Box<Run<'g, S, E>>,
+    run: Box<CapturedFn<'g, S, E>>,
     captured: Option<Captured>,
     /// True if the state may have changed since the capture.
     is_stale: bool,
 }
 
 /// The captured function.
-type Run<'g, S, E> = dyn FnMut(&mut S) -> Result<(), E> + Send + 'g;
+type CapturedFn<'g, S, E> = dyn FnMut(&mut S) -> Result<(), E> + Send + 'g;
 
 /// A captured graph on a device with kernels.
 struct Captured {
-    nodes: Vec<Node>,
-    accesses: Vec<Access>,
+    nodes: Vec<GraphNode>,
+    accesses: Vec<MemoryAccess>,
     executable: Option<Box<dyn Executable>>,
     /// Last, so that the memory outlives what uses it.
     kept: Kept,
@@ -208,7 +208,7 @@ impl<S, E: From<DeviceError>> Graph<'_, S, E> {
         let old = captured.take().and_then(|captured| captured.executable);
         // SAFETY: the arguments are those of the requested launches, and `kept` keeps their memory.
         let executable = unsafe { executable(&**machine, &nodes, old) }?;
-        let accesses = nodes.iter().flat_map(Node::accesses).collect();
+        let accesses = nodes.iter().flat_map(GraphNode::accesses).collect();
         *captured = Some(Captured { nodes, accesses, executable, kept });
         *is_stale = false;
         Ok(())
@@ -222,7 +222,7 @@ impl<S, E: From<DeviceError>> Graph<'_, S, E> {
 /// The same as for [`Machine::instantiate`].
 unsafe fn executable(
     machine: &dyn Machine,
-    nodes: &[Node],
+    nodes: &[GraphNode],
     old: Option<Box<dyn Executable>>,
 ) -> Result<Option<Box<dyn Executable>>, DeviceError> {
     if let Some(mut old) = old {
@@ -245,12 +245,12 @@ impl Captured {
             // SAFETY: the arguments are those of a requested launch, and `kept` keeps their memory.
             unsafe {
                 match node {
-                    Node::Launch { kernel, grid, shared, arguments } => {
+                    GraphNode::Launch { kernel, grid, shared, arguments } => {
                         machine.launch(stream, kernel, *grid, *shared, arguments)
                     }
-                    &Node::Zero { address, bytes } => machine.zero(stream, address, bytes),
-                    &Node::Copy { from, to, bytes } => machine.copy(stream, from, to, bytes),
-                    &Node::Store { address, word } => machine.store(stream, address, word),
+                    &GraphNode::Zero { address, bytes } => machine.zero(stream, address, bytes),
+                    &GraphNode::Copy { from, to, bytes } => machine.copy(stream, from, to, bytes),
+                    &GraphNode::Store { address, word } => machine.store(stream, address, word),
                 }
             }?;
         }

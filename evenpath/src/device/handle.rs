@@ -32,10 +32,10 @@ use super::simulated;
 /// ```
 #[derive(Clone)]
 pub struct Device {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<DeviceState>,
 }
 
-pub(super) struct Shared {
+pub(super) struct DeviceState {
     pub(super) backend: Backend,
     kind: DeviceKind,
     properties: DeviceProperties,
@@ -192,7 +192,7 @@ impl Device {
         };
         let number = COUNT.fetch_add(1, Relaxed);
         let (budget, idle_states) = (Arc::new(Budget::unlimited()), IdleStates::default());
-        Self { shared: Arc::new(Shared { backend, kind, properties, number, budget, idle_states }) }
+        Self { shared: Arc::new(DeviceState { backend, kind, properties, number, budget, idle_states }) }
     }
 
     /// Kind of the device.

@@ -4,7 +4,7 @@
 use bytemuck::Pod;
 use evenpath_simt::{Aligned16, Element, Global, GlobalMut};
 
-use super::slice::{DeviceSlice, Memory};
+use super::slice::{DeviceSlice, SliceMemory};
 
 impl<T: Pod + Element> DeviceSlice<T> {
     /// The elements as a kernel's input. The view does not borrow them.
@@ -94,7 +94,7 @@ impl<T: Pod> DeviceSlice<T> {
 
     /// Makes the graph that this thread captures keep the memory.
     fn keep(&self, is_written: bool) {
-        if let Memory::Machine { allocation, .. } = &self.parts.memory {
+        if let SliceMemory::Machine { allocation, .. } = &self.parts.memory {
             self.device().keep(allocation, is_written);
         }
     }

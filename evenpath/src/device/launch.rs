@@ -7,7 +7,7 @@ use evenpath_simt::kernel::{Kernel, KernelInfo};
 use super::error::DeviceError;
 use super::handle::{Backend, Device};
 use super::kernels::{Kernels, instance, variant};
-use super::node::Node;
+use super::node::GraphNode;
 use super::shared::SharedMemory;
 
 /// Maximum number of blocks in a grid, on any GPU.
@@ -206,7 +206,7 @@ impl Device {
             return Ok(());
         }
         if self.is_recording() {
-            self.records(|| Node::Launch { kernel: info, grid, shared, arguments: kernel.pack() });
+            self.records(|| GraphNode::Launch { kernel: info, grid, shared, arguments: kernel.pack() });
             return Ok(());
         }
         // SAFETY: `info` is an instance of `K` for its types, so `pack` returns the parameters' arguments in

@@ -10,7 +10,7 @@ use super::handle::{Backend, Device};
 use super::idle_states::Turn;
 use super::machine::{MAILBOX_WORDS, Mailbox};
 use super::owner::Owner;
-use super::slice::{Elements, Memory};
+use super::slice::{Elements, SliceMemory};
 use super::vec::DeviceVec;
 
 /// Minimum number of words per half: enough for small launches.
@@ -42,7 +42,7 @@ impl Device {
         let idle = self.shared.idle_states.0.lock().pop();
         if let Some((allocation, turn, mailbox)) = idle.filter(|(_, turn, _)| turn.half >= used) {
             allocation.count_by(Some(self.reserve(16 * turn.half as u64)?));
-            let memory = Memory::Machine { allocation, offset: 0, len: 2 * turn.half };
+            let memory = SliceMemory::Machine { allocation, offset: 0, len: 2 * turn.half };
             let elements = Elements::new(self.clone(), memory);
             let words_on_device = DeviceVec::of_parts(elements, Owner::Device);
             return LaunchState { words: words_on_device, turn, used, mailbox }.emptied();
@@ -98,7 +98,7 @@ impl LaunchState {
             None => words.read(own, &mut numbers)?,
         }
         if half <= MOST_KEPT_WORDS
-            && let Memory::Machine { allocation, .. } = &words.parts.memory
+            && let SliceMemory::Machine { allocation, .. } = &words.parts.memory
         {
             let turn = Turn { half, own: half - own, stale: used };
             allocation.count_by(None);

@@ -7,8 +7,8 @@ use evenpath_simt::kernel::{Argument, KernelInfo};
 
 use super::error::DeviceError;
 use super::kernels::{Kernels, OwnKernels};
-use super::node::Node;
-use super::order::Access;
+use super::node::GraphNode;
+use super::order::MemoryAccess;
 use super::properties::DeviceProperties;
 use super::shared::SharedMemory;
 
@@ -26,7 +26,7 @@ pub(crate) trait Machine: Send + Sync {
     fn memory(&self) -> Result<(u64, u64), DeviceError>;
 
     /// Allocates at least `bytes` bytes, at least one, aligned to 256. The contents are arbitrary.
-    fn allocate(&self, bytes: u64) -> Result<Block, DeviceError>;
+    fn allocate(&self, bytes: u64) -> Result<MemoryBlock, DeviceError>;
 
     /// Returns an unused stream, to be given back. Work on an urgent stream has priority over others, if the
     /// machine supports this.
@@ -56,7 +56,7 @@ pub(crate) trait Machine: Send + Sync {
     fn put_foreign(
         &self,
         _stream: u32,
-        _accesses: &[Access],
+        _accesses: &[MemoryAccess],
         put: &mut dyn FnMut(*mut c_void),
     ) -> Result<(), DeviceError> {
         put(std::ptr::null_mut());
@@ -70,7 +70,7 @@ pub(crate) trait Machine: Send + Sync {
 
     /// Frees a block once all work that was launched before is done. Never fails: a machine that is lost has
     /// freed everything.
-    unsafe fn free(&self, block: Block);
+    unsafe fn free(&self, block: MemoryBlock);
 
     /// Copies from the host and waits for the copy.
     unsafe fn write(&self, stream: u32, address: u64, bytes: &[u8]) -> Result<(), DeviceError>;
@@ -148,7 +148,7 @@ pub(crate) trait Machine: Send + Sync {
     /// support this.
     ///
     /// The kernels' arguments are as for [`launch`](Self::launch).
-    unsafe fn instantiate(&self, _nodes: &[Node]) -> Result<Option<Box<dyn Executable>>, DeviceError> {
+    unsafe fn instantiate(&self, _nodes: &[GraphNode]) -> Result<Option<Box<dyn Executable>>, DeviceError> {
         Ok(None)
     }
 
@@ -187,7 +187,7 @@ pub(crate) trait Executable: Send {
     /// # Safety
     ///
     /// All memory of the operations is live.
-    unsafe fn launch(&self, stream: u32, accesses: &[Access]) -> Result<(), DeviceError>;
+    unsafe fn launch(&self, stream: u32, accesses: &[MemoryAccess]) -> Result<(), DeviceError>;
 
     /// Replaces the operations' arguments. Returns `false` if they differ by more than arguments, or this is
     /// not supported.
@@ -195,7 +195,7 @@ pub(crate) trait Executable: Send {
     /// # Safety
     ///
     /// The same as for [`Machine::instantiate`].
-    unsafe fn update(&mut self, nodes: &[Node]) -> Result<bool, DeviceError>;
+    unsafe fn update(&mut self, nodes: &[GraphNode]) -> Result<bool, DeviceError>;
 }
 
 /// A copy between host and machine that may be in progress.
@@ -224,7 +224,7 @@ pub(crate) const MAILBOX_WORDS: usize = 2;
 
 /// A block of a machine's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Block {
+pub(crate) struct MemoryBlock {
     pub(crate) address: u64,
     /// Allocated size, at least the requested size.
     pub(crate) bytes: u64,

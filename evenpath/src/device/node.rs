@@ -2,19 +2,19 @@
 
 use evenpath_simt::kernel::{Argument, KernelInfo};
 
-use super::order::Access;
+use super::order::MemoryAccess;
 use super::shared::SharedMemory;
 
 /// An operation of a graph.
 #[derive(Debug, Clone)]
-pub(crate) enum Node {
+pub(crate) enum GraphNode {
     Launch { kernel: &'static KernelInfo, grid: u32, shared: SharedMemory, arguments: Vec<Argument> },
     Zero { address: u64, bytes: u64 },
     Copy { from: u64, to: u64, bytes: u64 },
     Store { address: u64, word: u32 },
 }
 
-impl Node {
+impl GraphNode {
     /// Name of the operation; for a launch, the kernel's.
     pub(super) fn name(&self) -> &'static str {
         match self {
@@ -26,12 +26,12 @@ impl Node {
     }
 
     /// The memory ranges that the operation reads and writes.
-    pub(super) fn accesses(&self) -> Vec<Access> {
+    pub(super) fn accesses(&self) -> Vec<MemoryAccess> {
         match self {
-            Self::Launch { kernel, arguments, .. } => Access::of_launch(kernel, arguments),
-            &Self::Zero { address, bytes } => vec![Access::write(address, bytes)],
-            &Self::Copy { from, to, bytes } => Access::copy(from, to, bytes).into(),
-            &Self::Store { address, .. } => vec![Access::write(address, 4)],
+            Self::Launch { kernel, arguments, .. } => MemoryAccess::of_launch(kernel, arguments),
+            &Self::Zero { address, bytes } => vec![MemoryAccess::write(address, bytes)],
+            &Self::Copy { from, to, bytes } => MemoryAccess::copy(from, to, bytes).into(),
+            &Self::Store { address, .. } => vec![MemoryAccess::write(address, 4)],
         }
     }
 }

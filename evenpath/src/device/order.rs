@@ -14,19 +14,19 @@ use smallvec::SmallVec;
 
 /// An operation: its stream, and the number of the stream's operations up to and including it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct StreamStep {
     pub(super) stream: u32,
     pub(super) number: u64,
 }
 
 /// A range of addresses that an operation reads or writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Access {
+pub(crate) struct MemoryAccess {
     pub(super) range: Range<u64>,
     pub(super) is_write: bool,
 }
 
-impl Access {
+impl MemoryAccess {
     pub(super) fn read(address: u64, bytes: u64) -> Self {
         Self { range: address..address.saturating_add(bytes), is_write: false }
     }
@@ -49,7 +49,7 @@ impl Access {
 }
 
 /// Dependencies of an operation: the last operation of each other stream.
-pub(super) type Waits = SmallVec<[Step; 4]>;
+pub(super) type Waits = SmallVec<[StreamStep; 4]>;
 
 /// Accesses of the streams of a device, and the waits between streams.
 #[derive(Debug, Default)]
@@ -64,14 +64,14 @@ pub(super) struct Order {
 #[derive(Debug, Clone)]
 struct Segment {
     end: u64,
-    write: Option<Step>,
+    write: Option<StreamStep>,
     /// Last read of each stream since the write.
-    reads: SmallVec<[Step; 2]>,
+    reads: SmallVec<[StreamStep; 2]>,
 }
 
 impl Order {
     /// Records that a stream's next operation comes after an operation of another stream.
-    pub(super) fn waited(&mut self, stream: u32, step: Step) {
+    pub(super) fn waited(&mut self, stream: u32, step: StreamStep) {
         let (stream, other) = (stream as usize, step.stream as usize);
         if self.waited.len() <= stream {
             self.waited.resize_with(stream + 1, Vec::new);
@@ -82,9 +82,9 @@ impl Order {
     }
 
     /// Adds the next operation of a stream. Returns the operations that it must wait for and has not yet.
-    pub(super) fn begin(&mut self, step: Step, accesses: &[Access]) -> Waits {
+    pub(super) fn begin(&mut self, step: StreamStep, accesses: &[MemoryAccess]) -> Waits {
         let mut waits = Waits::new();
-        for Access { range, is_write } in accesses.iter().filter(|access| !access.range.is_empty()) {
+        for MemoryAccess { range, is_write } in accesses.iter().filter(|access| !access.range.is_empty()) {
             if *is_write {
                 self.write(range, step, &mut waits);
             } else {
@@ -97,7 +97,7 @@ impl Order {
         waits
     }
 
-    fn read(&mut self, range: &Range<u64>, step: Step, waits: &mut Waits) {
+    fn read(&mut self, range: &Range<u64>, step: StreamStep, waits: &mut Waits) {
         self.cut(range.start);
         self.cut(range.end);
         let mut gaps = SmallVec::<[Range<u64>; 2]>::new();
@@ -116,12 +116,12 @@ impl Order {
         if at < range.end {
             gaps.push(at..range.end);
         }
-        let reads: SmallVec<[Step; 2]> = SmallVec::from_slice(&[step]);
+        let reads: SmallVec<[StreamStep; 2]> = SmallVec::from_slice(&[step]);
         let segment = |end| Segment { end, write: None, reads: reads.clone() };
         self.segments.extend(gaps.into_iter().map(|gap| (gap.start, segment(gap.end))));
     }
 
-    fn write(&mut self, range: &Range<u64>, step: Step, waits: &mut Waits) {
+    fn write(&mut self, range: &Range<u64>, step: StreamStep, waits: &mut Waits) {
         self.cut(range.start);
         self.cut(range.end);
         while let Some((&start, segment)) = self.segments.range(range.clone()).next() {
@@ -146,7 +146,7 @@ impl Order {
 }
 
 /// Adds an operation of another stream to the waits.
-fn add(waits: &mut Waits, stream: u32, step: Step) {
+fn add(waits: &mut Waits, stream: u32, step: StreamStep) {
     if step.stream == stream {
         return;
     }
@@ -165,15 +165,15 @@ mod tests {
     /// Dependencies of an access, computed byte by byte.
     #[derive(Default)]
     struct Bytes {
-        writes: BTreeMap<u64, Step>,
-        reads: BTreeMap<(u64, u32), Step>,
+        writes: BTreeMap<u64, StreamStep>,
+        reads: BTreeMap<(u64, u32), StreamStep>,
     }
 
     impl Bytes {
-        fn begin(&mut self, step: Step, access: &Access) -> BTreeMap<u32, u64> {
+        fn begin(&mut self, step: StreamStep, access: &MemoryAccess) -> BTreeMap<u32, u64> {
             let mut waits = BTreeMap::new();
             for byte in access.range.clone() {
-                let reads: Vec<Step> =
+                let reads: Vec<StreamStep> =
                     self.reads.range((byte, 0)..(byte + 1, 0)).map(|(_, &read)| read).collect();
                 let earlier = self.writes.get(&byte).copied().into_iter();
                 for wait in earlier.chain(reads.into_iter().filter(|_| access.is_write)) {
@@ -193,8 +193,8 @@ mod tests {
         }
     }
 
-    fn step(stream: u32, number: u64) -> Step {
-        Step { stream, number }
+    fn step(stream: u32, number: u64) -> StreamStep {
+        StreamStep { stream, number }
     }
 
     proptest! {
@@ -205,7 +205,7 @@ mod tests {
             let (mut order, mut bytes, mut numbers) = (Order::default(), Bytes::default(), [0; 3]);
             for (stream, start, len, is_write) in accesses {
                 numbers[stream as usize] += 1;
-                let access = Access { range: start..start + len, is_write };
+                let access = MemoryAccess { range: start..start + len, is_write };
                 let step = step(stream, numbers[stream as usize]);
                 let waits: BTreeMap<u32, u64> =
                     order.begin(step, std::slice::from_ref(&access)).iter().map(|wait| (wait.stream, wait.number)).collect();
@@ -222,12 +222,12 @@ mod tests {
     #[test]
     fn nothing_is_waited_for_twice() {
         let mut order = Order::default();
-        assert!(order.begin(step(0, 1), &[Access::write(0, 8)]).is_empty());
-        assert_eq!(order.begin(step(1, 1), &[Access::read(0, 8)])[..], [step(0, 1)]);
+        assert!(order.begin(step(0, 1), &[MemoryAccess::write(0, 8)]).is_empty());
+        assert_eq!(order.begin(step(1, 1), &[MemoryAccess::read(0, 8)])[..], [step(0, 1)]);
         order.waited(1, step(0, 3));
-        assert!(order.begin(step(1, 2), &[Access::read(4, 8)]).is_empty());
-        assert!(order.begin(step(0, 3), &[Access::read(0, 8)]).is_empty(), "both read");
-        assert!(order.begin(step(1, 3), &[Access::write(0, 1)]).is_empty(), "the third is waited for");
-        assert_eq!(order.begin(step(0, 4), &[Access::write(0, 4)])[..], [step(1, 3)]);
+        assert!(order.begin(step(1, 2), &[MemoryAccess::read(4, 8)]).is_empty());
+        assert!(order.begin(step(0, 3), &[MemoryAccess::read(0, 8)]).is_empty(), "both read");
+        assert!(order.begin(step(1, 3), &[MemoryAccess::write(0, 1)]).is_empty(), "the third is waited for");
+        assert_eq!(order.begin(step(0, 4), &[MemoryAccess::write(0, 4)])[..], [step(1, 3)]);
     }
 }

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use super::error::DeviceError;
 use super::handle::{Backend, Device};
 use super::machine::Transfer;
-use super::slice::{DeviceSlice, HostRange, Memory, byte_count, check_range};
+use super::slice::{DeviceSlice, HostRange, SliceMemory, byte_count, check_range};
 
 /// Granularity of page-locking.
 const PAGE: usize = 4096;
@@ -187,8 +187,8 @@ impl<T: Pod> DeviceSlice<T> {
         let from = source.part(start, self.len())?;
         match &mut self.parts.memory {
             // On the CPU no copy is pending, so the source is not being written.
-            Memory::Host(own) => own.get_mut().copy_from_slice(from.get()),
-            Memory::Machine { allocation, offset, .. } => {
+            SliceMemory::Host(own) => own.get_mut().copy_from_slice(from.get()),
+            SliceMemory::Machine { allocation, offset, .. } => {
                 let bytes = from.len() * size_of::<T>();
                 let stream = self.parts.device.stream_number();
                 // SAFETY: both have that many bytes. The source keeps its memory until the copy, recorded there, is
@@ -212,8 +212,8 @@ impl<T: Pod> DeviceSlice<T> {
         self.parts.device.check_same(&destination.device)?;
         let mut to = destination.part(start, self.len())?;
         match &self.parts.memory {
-            Memory::Host(own) => to.get_mut().copy_from_slice(own.get()),
-            Memory::Machine { allocation, offset, .. } => {
+            SliceMemory::Host(own) => to.get_mut().copy_from_slice(own.get()),
+            SliceMemory::Machine { allocation, offset, .. } => {
                 let bytes = to.len() * size_of::<T>();
                 let stream = self.parts.device.stream_number();
                 // SAFETY: both have that many bytes. The destination keeps its memory until the copy, recorded there,

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::allocation::Allocation;
 use super::error::DeviceError;
 use super::handle::Device;
-use super::node::Node;
+use super::node::GraphNode;
 
 /// The operations so far, and the memory that they use.
 #[derive(Default)]
 pub(super) struct Recording {
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<GraphNode>,
     pub(super) kept: Kept,
 }
 
@@ -129,7 +129,7 @@ impl Device {
         bytes: u64,
     ) -> Result<(), DeviceError> {
         self.keep(memory, true);
-        if self.records(|| Node::Zero { address: memory.address() + offset, bytes }) {
+        if self.records(|| GraphNode::Zero { address: memory.address() + offset, bytes }) {
             return Ok(());
         }
         // SAFETY: guaranteed by the caller.
@@ -148,7 +148,7 @@ impl Device {
         word: u32,
     ) -> Result<(), DeviceError> {
         self.keep(memory, true);
-        if self.records(|| Node::Store { address: memory.address() + offset, word }) {
+        if self.records(|| GraphNode::Store { address: memory.address() + offset, word }) {
             return Ok(());
         }
         // SAFETY: guaranteed by the caller.
@@ -169,7 +169,7 @@ impl Device {
         let (from, to) = (source.address() + source_offset, memory.address() + offset);
         self.keep(source, false);
         self.keep(memory, true);
-        if self.records(|| Node::Copy { from, to, bytes }) {
+        if self.records(|| GraphNode::Copy { from, to, bytes }) {
             return Ok(());
         }
         // SAFETY: guaranteed by the caller.
@@ -177,13 +177,13 @@ impl Device {
     }
 
     /// Records an operation if this thread captures a graph of the device. Returns whether it does.
-    pub(super) fn records(&self, node: impl FnOnce() -> Node) -> bool {
+    pub(super) fn records(&self, node: impl FnOnce() -> GraphNode) -> bool {
         self.with_recording(|recording| recording.nodes.push(node())).is_some()
     }
 
     /// Adds the operations of another graph to the one that this thread captures. Returns whether it captures
     /// one.
-    pub(super) fn records_all(&self, nodes: &[Node], kept: &Kept) -> bool {
+    pub(super) fn records_all(&self, nodes: &[GraphNode], kept: &Kept) -> bool {
         let taken = self.with_recording(|recording| {
             recording.nodes.extend_from_slice(nodes);
             kept.allocations.iter().for_each(|(own, is_written)| recording.kept.keep(own, *is_written));

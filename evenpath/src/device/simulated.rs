@@ -14,8 +14,8 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use super::error::DeviceError;
 use super::kernels::OwnKernels;
-use super::machine::{Block, Machine, Moment, Transfer};
-use super::order::{Access, Order, Step};
+use super::machine::{Machine, MemoryBlock, Moment, Transfer};
+use super::order::{MemoryAccess, Order, StreamStep};
 use super::properties::DeviceProperties;
 use super::shared::SharedMemory;
 use transfer::{Copy, Landings};
@@ -24,7 +24,7 @@ pub(super) const NAME: &str = "simulated GPU";
 
 /// Order of the streams, if there are several.
 #[derive(Default)]
-struct Streams {
+struct StreamNumbers {
     order: Option<Order>,
     /// Number of streams besides the first.
     count: u32,
@@ -40,7 +40,7 @@ pub(super) struct Simulated {
     /// Number of CPU threads that run blocks.
     threads: u32,
     /// Held during every operation: they run one at a time.
-    streams: Mutex<Streams>,
+    streams: Mutex<StreamNumbers>,
     /// The kernel fault that ended the device.
     fault: OnceLock<(&'static str, Fault)>,
     /// Number of calls up to and including the one that will fail; 0 if none will.
@@ -92,7 +92,7 @@ impl Simulated {
 
     /// Waits for the current operation. Every operation that can fail starts here, so injected failures
     /// happen here too.
-    fn begin(&self) -> Result<MutexGuard<'_, Streams>, DeviceError> {
+    fn begin(&self) -> Result<MutexGuard<'_, StreamNumbers>, DeviceError> {
         let guard = self.streams.lock();
         if let Some((kernel, fault)) = self.fault.get() {
             let (device, kernels, reason) = (NAME.into(), vec![*kernel], fault.to_string());
@@ -105,15 +105,16 @@ impl Simulated {
     }
 
     /// Starts an operation with these accesses, which runs while the guard is held. Returns its stream.
-    fn begin_in<A: AsRef<[Access]>>(
+    fn begin_in<A: AsRef<[MemoryAccess]>>(
         &self,
         stream: u32,
         accesses: impl FnOnce() -> A,
-    ) -> Result<(MutexGuard<'_, Streams>, SimulatedStream<'_>), DeviceError> {
+    ) -> Result<(MutexGuard<'_, StreamNumbers>, SimulatedStream<'_>), DeviceError> {
         let mut guard = self.begin()?;
         let own = self.gpu.stream(stream);
         if let Some(order) = &mut guard.order {
-            for wait in order.begin(Step { stream, number: own.operations() + 1 }, accesses().as_ref()) {
+            for wait in order.begin(StreamStep { stream, number: own.operations() + 1 }, accesses().as_ref())
+            {
                 #[cfg(test)]
                 if self.ignores_waits.load(Relaxed) {
                     continue;
@@ -141,7 +142,7 @@ impl Machine for Simulated {
         Ok(self.gpu.memory())
     }
 
-    fn allocate(&self, bytes: u64) -> Result<Block, DeviceError> {
+    fn allocate(&self, bytes: u64) -> Result<MemoryBlock, DeviceError> {
         let _guard = self.begin()?;
         let out_of_memory = |OutOfMemory { asked, free, total }| DeviceError::OutOfMemory {
             device: NAME.into(),
@@ -150,10 +151,10 @@ impl Machine for Simulated {
             total,
         };
         let address = self.gpu.allocate(bytes).map_err(out_of_memory)?;
-        Ok(Block { address, bytes })
+        Ok(MemoryBlock { address, bytes })
     }
 
-    unsafe fn free(&self, block: Block) {
+    unsafe fn free(&self, block: MemoryBlock) {
         let _guard = self.streams.lock();
         let freed = self.gpu.free(block.address);
         debug_assert!(freed.is_ok(), "{freed:?}");
@@ -161,7 +162,7 @@ impl Machine for Simulated {
 
     fn take_stream(&self, _is_urgent: bool) -> Result<u32, DeviceError> {
         let mut guard = self.begin()?;
-        let Streams { order, count, free } = &mut *guard;
+        let StreamNumbers { order, count, free } = &mut *guard;
         let number = free.pop().unwrap_or_else(|| {
             *count += 1;
             *count
@@ -170,7 +171,7 @@ impl Machine for Simulated {
         for other in (0..=*count).filter(|&other| other != number) {
             let operations = self.gpu.stream(other).operations();
             own.wait_for(other, operations);
-            order.waited(number, Step { stream: other, number: operations });
+            order.waited(number, StreamStep { stream: other, number: operations });
         }
         Ok(number)
     }
@@ -178,7 +179,7 @@ impl Machine for Simulated {
     fn put_foreign(
         &self,
         stream: u32,
-        accesses: &[Access],
+        accesses: &[MemoryAccess],
         put: &mut dyn FnMut(*mut c_void),
     ) -> Result<(), DeviceError> {
         let (_guard, stream) = self.begin_in(stream, || accesses)?;
@@ -196,14 +197,14 @@ impl Machine for Simulated {
     }
 
     unsafe fn write(&self, stream: u32, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        let access = || [Access::write(address, bytes.len() as u64)];
+        let access = || [MemoryAccess::write(address, bytes.len() as u64)];
         let (_guard, stream) = self.begin_in(stream, access)?;
         self.waits.fetch_add(1, Relaxed);
         stream.write(address, bytes).map_err(refused)
     }
 
     unsafe fn read(&self, stream: u32, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
-        let access = || [Access::read(address, bytes.len() as u64)];
+        let access = || [MemoryAccess::read(address, bytes.len() as u64)];
         let (_guard, stream) = self.begin_in(stream, access)?;
         self.waits.fetch_add(1, Relaxed);
         stream.read(address, bytes).map_err(refused)
@@ -216,7 +217,8 @@ impl Machine for Simulated {
         from: *const u8,
         bytes: usize,
     ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
-        let (_guard, stream) = self.begin_in(stream, || Access::copy(from as u64, address, bytes as u64))?;
+        let (_guard, stream) =
+            self.begin_in(stream, || MemoryAccess::copy(from as u64, address, bytes as u64))?;
         self.landings.land();
         // SAFETY: guaranteed by the caller: there are that many bytes, which do not change.
         stream.write(address, unsafe { std::slice::from_raw_parts(from, bytes) }).map_err(refused)?;
@@ -230,7 +232,8 @@ impl Machine for Simulated {
         to: *mut u8,
         bytes: usize,
     ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
-        let (_guard, stream) = self.begin_in(stream, || Access::copy(address, to as u64, bytes as u64))?;
+        let (_guard, stream) =
+            self.begin_in(stream, || MemoryAccess::copy(address, to as u64, bytes as u64))?;
         let mut landing = vec![0; bytes];
         stream.read(address, &mut landing).map_err(refused)?;
         // SAFETY: guaranteed by the caller: there are that many bytes, which are not accessed before the copy
@@ -239,17 +242,17 @@ impl Machine for Simulated {
     }
 
     unsafe fn zero(&self, stream: u32, address: u64, bytes: u64) -> Result<(), DeviceError> {
-        let (_guard, stream) = self.begin_in(stream, || [Access::write(address, bytes)])?;
+        let (_guard, stream) = self.begin_in(stream, || [MemoryAccess::write(address, bytes)])?;
         stream.fill(address, bytes, 0).map_err(refused)
     }
 
     unsafe fn store(&self, stream: u32, address: u64, word: u32) -> Result<(), DeviceError> {
-        let (_guard, stream) = self.begin_in(stream, || [Access::write(address, 4)])?;
+        let (_guard, stream) = self.begin_in(stream, || [MemoryAccess::write(address, 4)])?;
         stream.write(address, &word.to_ne_bytes()).map_err(refused)
     }
 
     unsafe fn copy(&self, stream: u32, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
-        let (_guard, stream) = self.begin_in(stream, || Access::copy(from, to, bytes))?;
+        let (_guard, stream) = self.begin_in(stream, || MemoryAccess::copy(from, to, bytes))?;
         stream.copy(from, to, bytes).map_err(refused)
     }
 
@@ -278,7 +281,7 @@ impl Machine for Simulated {
         shared: SharedMemory,
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
-        let accesses = || Access::of_launch(kernel, arguments);
+        let accesses = || MemoryAccess::of_launch(kernel, arguments);
         let (_guard, stream) = self.begin_in(stream, accesses)?;
         let simulation = self.simulations.read().get(kernel.name).copied();
         let Some(simulation) = simulation else {

@@ -34,12 +34,12 @@ pub struct DeviceSlice<T: Pod> {
 /// The parts of a slice. The tail is empty; while its length is open, the type has no size.
 pub(super) struct Parts<T: Pod, Tail: ?Sized = [()]> {
     pub(super) device: Device,
-    pub(super) memory: Memory<T>,
+    pub(super) memory: SliceMemory<T>,
     _tail: Tail,
 }
 
 /// Location of elements.
-pub(super) enum Memory<T> {
+pub(super) enum SliceMemory<T> {
     /// Host memory: on the CPU, and on any device if there are no elements.
     Host(HostRange<T>),
     Machine {
@@ -94,7 +94,7 @@ impl<T> HostRange<T> {
     }
 }
 
-impl<T> Memory<T> {
+impl<T> SliceMemory<T> {
     /// No elements.
     pub(super) fn empty() -> Self {
         Self::Host(HostRange::new(&mut []))
@@ -124,7 +124,7 @@ impl<T> Memory<T> {
 pub(super) type Elements<T> = Parts<T, [(); 0]>;
 
 impl<T: Pod> Elements<T> {
-    pub(super) fn new(device: Device, memory: Memory<T>) -> Self {
+    pub(super) fn new(device: Device, memory: SliceMemory<T>) -> Self {
         Self { device, memory, _tail: [] }
     }
 
@@ -223,8 +223,8 @@ impl<T: Pod> DeviceSlice<T> {
     pub(super) fn read(&self, start: usize, values: &mut [T]) -> Result<(), DeviceError> {
         self.parts.device.refuse_in_graph("a vector is copied to the host")?;
         match &self.parts.memory {
-            Memory::Host(own) => values.copy_from_slice(&own.get()[start..start + values.len()]),
-            Memory::Machine { allocation, offset, .. } => {
+            SliceMemory::Host(own) => values.copy_from_slice(&own.get()[start..start + values.len()]),
+            SliceMemory::Machine { allocation, offset, .. } => {
                 let offset = offset + (start * size_of::<T>()) as u64;
                 // SAFETY: the elements are the slice's.
                 unsafe {
@@ -256,8 +256,8 @@ impl<T: Pod> DeviceSlice<T> {
         self.parts.device.refuse_in_graph("a vector is copied from the host")?;
         check_len(values.len(), self.len())?;
         match &mut self.parts.memory {
-            Memory::Host(own) => own.get_mut().copy_from_slice(values),
-            Memory::Machine { allocation, offset, .. } => {
+            SliceMemory::Host(own) => own.get_mut().copy_from_slice(values),
+            SliceMemory::Machine { allocation, offset, .. } => {
                 // SAFETY: the range is the slice's.
                 unsafe {
                     allocation.write(self.parts.device.stream_number(), *offset, bytemuck::cast_slice(values))
@@ -274,8 +274,8 @@ impl<T: Pod> DeviceSlice<T> {
     /// If the device was lost.
     pub fn set_zero(&mut self) -> Result<(), DeviceError> {
         match &mut self.parts.memory {
-            Memory::Host(own) => own.get_mut().fill(T::zeroed()),
-            Memory::Machine { allocation, offset, len } => {
+            SliceMemory::Host(own) => own.get_mut().fill(T::zeroed()),
+            SliceMemory::Machine { allocation, offset, len } => {
                 // SAFETY: the range is the slice's.
                 unsafe { self.parts.device.zero_memory(allocation, *offset, byte_count::<T>(*len)?) }?;
             }
@@ -295,8 +295,8 @@ impl<T: Pod> DeviceSlice<T> {
             return Err(DeviceError::OutOfBounds { index: 0, len: 0 });
         }
         match &mut self.parts.memory {
-            Memory::Host(own) => own.get_mut()[0] = value,
-            Memory::Machine { allocation, offset, .. } => {
+            SliceMemory::Host(own) => own.get_mut()[0] = value,
+            SliceMemory::Machine { allocation, offset, .. } => {
                 let (words, _) = bytemuck::bytes_of(&value).as_chunks();
                 for (at, &word) in (0..).zip(words) {
                     // SAFETY: the word is part of the first element, whose address is a multiple of its
@@ -328,10 +328,10 @@ impl<T: Pod> DeviceSlice<T> {
         self.parts.device.check_same(&source.parts.device)?;
         check_len(source.len(), self.len())?;
         match (&source.parts.memory, &mut self.parts.memory) {
-            (Memory::Host(from), Memory::Host(to)) => to.get_mut().copy_from_slice(from.get()),
+            (SliceMemory::Host(from), SliceMemory::Host(to)) => to.get_mut().copy_from_slice(from.get()),
             (
-                Memory::Machine { allocation: from, offset: from_offset, len },
-                Memory::Machine { allocation: to, offset, .. },
+                SliceMemory::Machine { allocation: from, offset: from_offset, len },
+                SliceMemory::Machine { allocation: to, offset, .. },
             ) => {
                 let bytes = byte_count::<T>(*len)?;
                 // SAFETY: both ranges are slices of one length and device. They do not overlap, since one is borrowed mutably.
@@ -345,30 +345,30 @@ impl<T: Pod> DeviceSlice<T> {
     /// Returns the elements on the CPU, or if there are none; `None` on other devices.
     pub fn host_slice(&self) -> Option<&[T]> {
         match &self.parts.memory {
-            Memory::Host(values) => Some(values.get()),
-            Memory::Machine { .. } => None,
+            SliceMemory::Host(values) => Some(values.get()),
+            SliceMemory::Machine { .. } => None,
         }
     }
 
     /// Returns the elements mutably on the CPU, or if there are none; `None` on other devices.
     pub fn host_slice_mut(&mut self) -> Option<&mut [T]> {
         match &mut self.parts.memory {
-            Memory::Host(values) => Some(values.get_mut()),
-            Memory::Machine { .. } => None,
+            SliceMemory::Host(values) => Some(values.get_mut()),
+            SliceMemory::Machine { .. } => None,
         }
     }
 
     /// Returns whether a graph writes to the memory: then the elements may change during a borrow.
     pub(crate) fn is_in_graph(&self) -> bool {
-        matches!(&self.parts.memory, Memory::Machine { allocation, .. } if allocation.is_in_graph())
+        matches!(&self.parts.memory, SliceMemory::Machine { allocation, .. } if allocation.is_in_graph())
     }
 
     /// Device address; 0 if there are no elements, and on the CPU, which runs no kernels. A captured graph
     /// does not track it: kernels get [views](super::kernel_view).
     pub(super) fn address(&self) -> u64 {
         match &self.parts.memory {
-            Memory::Host(_) => 0,
-            Memory::Machine { allocation, offset, .. } => allocation.address() + offset,
+            SliceMemory::Host(_) => 0,
+            SliceMemory::Machine { allocation, offset, .. } => allocation.address() + offset,
         }
     }
 }

@@ -10,7 +10,7 @@ use super::error::DeviceError;
 use super::handle::{Backend, Device};
 use super::owner::Owner;
 use super::properties::DeviceKind;
-use super::slice::{DeviceSlice, Elements, HostRange, Memory, byte_count, host_zeros};
+use super::slice::{DeviceSlice, Elements, HostRange, SliceMemory, byte_count, host_zeros};
 use super::upload::Upload;
 
 /// A vector in a device's memory.
@@ -71,11 +71,11 @@ impl Device {
         let (memory, owner) = match self.backend() {
             Backend::Machine(machine) if len > 0 => {
                 let allocation = Allocation::new(machine, bytes, reservation)?;
-                (Memory::Machine { allocation, offset: 0, len }, Owner::Device)
+                (SliceMemory::Machine { allocation, offset: 0, len }, Owner::Device)
             }
             _ => {
                 let mut elements = host_zeros(len)?;
-                let memory = Memory::Host(HostRange::new(&mut elements));
+                let memory = SliceMemory::Host(HostRange::new(&mut elements));
                 (memory, Owner::Host { elements, counted: reservation })
             }
         };
@@ -94,7 +94,7 @@ impl Device {
         }
         let reservation = self.reserve(byte_count::<T>(elements.len())?)?;
         self.budget().record_peak();
-        let memory = Memory::Host(HostRange::new(&mut elements));
+        let memory = SliceMemory::Host(HostRange::new(&mut elements));
         let owner = Owner::Host { elements, counted: reservation };
         Ok(DeviceVec::of_parts(Elements::new(self.clone(), memory), owner))
     }
@@ -154,9 +154,9 @@ impl<T: Pod> DeviceVec<T> {
     /// Bytes of device memory that it holds, including elements removed by [`truncate`](Self::truncate).
     pub(crate) fn bytes(&self) -> u64 {
         match (&self.elements.memory, &self.owner) {
-            (Memory::Machine { allocation, .. }, _) => allocation.counted_bytes(),
-            (Memory::Host(_), Owner::Host { counted, .. }) => counted.bytes(),
-            (Memory::Host(_), Owner::Device | Owner::Foreign(_)) => 0,
+            (SliceMemory::Machine { allocation, .. }, _) => allocation.counted_bytes(),
+            (SliceMemory::Host(_), Owner::Host { counted, .. }) => counted.bytes(),
+            (SliceMemory::Host(_), Owner::Device | Owner::Foreign(_)) => 0,
         }
     }
 }

@@ -6,7 +6,7 @@ use evenpath_simt::half::{bf16, f16};
 use super::abi::DLDataType;
 
 /// An element type of tensors. Sealed.
-pub trait Element: Pod + Send + Sync + sealed::Sealed {
+pub trait TensorElement: Pod + Send + Sync + sealed::Sealed {
     /// Code of the type in DLPack.
     const DATA_TYPE: DLDataType;
 }
@@ -18,7 +18,7 @@ mod sealed {
 macro_rules! elements {
     ($($type:ty: $code:expr;)*) => {$(
         impl sealed::Sealed for $type {}
-        impl Element for $type {
+        impl TensorElement for $type {
             const DATA_TYPE: DLDataType =
                 DLDataType { code: $code, bits: 8 * size_of::<$type>() as u8, lanes: 1 };
         }

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use super::abi::{
     CPU, CUDA, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor, FLAG_READ_ONLY, VERSION,
 };
-use super::element::Element;
+use super::element::TensorElement;
 use super::error::DlpackError;
 use super::managed::Managed;
 use super::tensor::Tensor;
@@ -21,7 +21,7 @@ impl Tensor {
     ///
     /// If other libraries cannot use the device's memory: it is simulated, or a GPU in a context of its own.
     /// If the device was lost.
-    pub fn from_vec<T: Element>(vec: DeviceVec<T>) -> Result<Self, DlpackError> {
+    pub fn from_vec<T: TensorElement>(vec: DeviceVec<T>) -> Result<Self, DlpackError> {
         let len = vec.len() as i64;
         own(vec, vec![len], vec![1])
     }
@@ -32,7 +32,7 @@ impl Tensor {
     /// # Errors
     ///
     /// The same as for [`from_vec`](Self::from_vec).
-    pub fn from_dense<T: Element + Storage>(matrix: DeviceDense<T>) -> Result<Self, DlpackError> {
+    pub fn from_dense<T: TensorElement + Storage>(matrix: DeviceDense<T>) -> Result<Self, DlpackError> {
         let shape = vec![matrix.nrows() as i64, matrix.ncols() as i64];
         let (row, col) = matrix.strides();
         own(matrix.into_vec(), shape, vec![row as i64, col as i64])
@@ -80,7 +80,11 @@ impl Drop for Owner {
     }
 }
 
-fn own<T: Element>(vec: DeviceVec<T>, shape: Vec<i64>, strides: Vec<i64>) -> Result<Tensor, DlpackError> {
+fn own<T: TensorElement>(
+    vec: DeviceVec<T>,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+) -> Result<Tensor, DlpackError> {
     let device = place(vec.device())?;
     vec.device().synchronize()?;
     let parts = vec.into_raw_parts();

@@ -1,7 +1,7 @@
 //! Import of tensors as vectors and dense matrices.
 
 use super::abi::{CPU, CUDA, CUDA_HOST, DLDevice, DLTensor};
-use super::element::Element;
+use super::element::TensorElement;
 use super::error::DlpackError;
 use super::tensor::Tensor;
 use crate::device::{Device, DeviceKind, DeviceVec};
@@ -16,7 +16,7 @@ impl Tensor {
     /// If the tensor is on another device, or has a different type or number of dimensions, or its elements
     /// are not contiguous. If a copy is needed and there is too little memory for it, or the device was lost.
     /// The tensor is dropped.
-    pub fn into_vec<T: Element>(self, device: &Device) -> Result<DeviceVec<T>, DlpackError> {
+    pub fn into_vec<T: TensorElement>(self, device: &Device) -> Result<DeviceVec<T>, DlpackError> {
         self.check::<T>(device, 1)?;
         let [len] = self.lengths("a vector with contiguous elements")?;
         if len > 1 && self.strides() != [1] {
@@ -32,7 +32,10 @@ impl Tensor {
     ///
     /// The same as for [`into_vec`](Self::into_vec); the elements of each row or of each column must be
     /// contiguous.
-    pub fn into_dense<T: Element + Storage>(self, device: &Device) -> Result<DeviceDense<T>, DlpackError> {
+    pub fn into_dense<T: TensorElement + Storage>(
+        self,
+        device: &Device,
+    ) -> Result<DeviceDense<T>, DlpackError> {
         const NEEDED: &str = "a matrix with contiguous rows or columns";
         self.check::<T>(device, 2)?;
         let [rows, cols] = self.lengths(NEEDED)?;
@@ -54,7 +57,7 @@ impl Tensor {
     }
 
     /// Checks type, device and number of dimensions.
-    fn check<T: Element>(&self, device: &Device, dimensions: usize) -> Result<(), DlpackError> {
+    fn check<T: TensorElement>(&self, device: &Device, dimensions: usize) -> Result<(), DlpackError> {
         let found = self.data_type();
         if found != T::DATA_TYPE {
             return Err(DlpackError::DataType { expected: T::DATA_TYPE, found });
@@ -92,7 +95,7 @@ impl Tensor {
     }
 
     /// Returns the tensor's first `len` elements in the order of memory. Everything else was checked.
-    fn elements<T: Element>(self, device: &Device, len: usize) -> Result<DeviceVec<T>, DlpackError> {
+    fn elements<T: TensorElement>(self, device: &Device, len: usize) -> Result<DeviceVec<T>, DlpackError> {
         let &DLTensor { data, byte_offset, .. } = self.managed.tensor();
         let (address, is_read_only) = (data as u64 + byte_offset, self.managed.is_read_only());
         // SAFETY: the tensor's producer guarantees its memory, which is freed with it.

@@ -31,7 +31,7 @@ mod tensor;
 pub use abi::{
     DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor, FLAG_READ_ONLY,
 };
-pub use element::Element;
+pub use element::TensorElement;
 pub use error::DlpackError;
 pub use tensor::Tensor;
 

@@ -6,12 +6,15 @@ use evenpath_simt::GlobalMut;
 
 use crate::Offset;
 use crate::device::Device;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::matrix::first_descent;
 use crate::operand::OpError;
 
 /// Checks a pattern; `operand` is the matrix's name. Waits for the device the first time.
-pub(crate) fn check_canonical<O: Offset>(operand: &'static str, pattern: &Pattern<O>) -> Result<(), OpError> {
+pub(crate) fn check_canonical<O: Offset>(
+    operand: &'static str,
+    pattern: &DevicePattern<O>,
+) -> Result<(), OpError> {
     if pattern.canonical.get().is_some() {
         return Ok(());
     }
@@ -28,7 +31,7 @@ pub(crate) fn check_canonical<O: Offset>(operand: &'static str, pattern: &Patter
 /// Adds the number of descents in the columns of a pattern's rows to a word.
 pub(crate) fn count_descents<O: Offset>(
     device: &Device,
-    pattern: &Pattern<O>,
+    pattern: &DevicePattern<O>,
     descents: GlobalMut<u64>,
 ) -> Result<(), OpError> {
     let launch = device.kernel().items(pattern.column_indices.len().max(pattern.rows))?;
@@ -40,7 +43,7 @@ pub(crate) fn count_descents<O: Offset>(
 /// Stores the device's result; if a row is out of order, finds it.
 pub(crate) fn conclude<O: Offset>(
     operand: &'static str,
-    pattern: &Pattern<O>,
+    pattern: &DevicePattern<O>,
     is_canonical: bool,
 ) -> Result<(), OpError> {
     if is_canonical {
@@ -52,7 +55,7 @@ pub(crate) fn conclude<O: Offset>(
 
 fn report<O: Offset>(
     operand: &'static str,
-    pattern: &Pattern<O>,
+    pattern: &DevicePattern<O>,
     descent: Option<(usize, u32, u32)>,
 ) -> Result<(), OpError> {
     let Some((row, previous, column)) = descent else {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use evenpath_kernels::CooView;
+use evenpath_kernels::GlobalCoo;
 use evenpath_kernels::coo::{CarryFixup, CooInterval};
 
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, MAX_GRID, Upload};
@@ -31,11 +31,11 @@ use crate::{Coo, Value, cpu};
 /// ```
 #[derive(Clone)]
 pub struct DeviceCoo<V: Value> {
-    arrays: Arc<Arrays<V>>,
+    arrays: Arc<DeviceCooArrays<V>>,
 }
 
 /// Arrays of a valid matrix, sorted by row, and workspace that products keep between launches.
-struct Arrays<V: Value> {
+struct DeviceCooArrays<V: Value> {
     rows: usize,
     cols: usize,
     row_indices: DeviceVec<u32>,
@@ -45,10 +45,10 @@ struct Arrays<V: Value> {
     carries: Mutex<Carries<V>>,
 }
 
-impl<V: Value> Arrays<V> {
+impl<V: Value> DeviceCooArrays<V> {
     /// The matrix as a kernel argument.
-    fn view(&self) -> CooView<V> {
-        CooView {
+    fn view(&self) -> GlobalCoo<V> {
+        GlobalCoo {
             row_indices: self.row_indices.as_aligned(),
             column_indices: self.column_indices.as_aligned(),
             values: self.values.as_aligned(),
@@ -100,7 +100,9 @@ impl<V: Value> DeviceCoo<V> {
         let carries = if device.kind() == crate::DeviceKind::Cpu { 0 } else { intervals(values.len()) };
         let carries = Carries { rows: device.uninitialized(carries)?, sums: device.uninitialized(carries)? };
         let carries = Mutex::new(carries);
-        Ok(Self { arrays: Arc::new(Arrays { rows, cols, row_indices, column_indices, values, carries }) })
+        Ok(Self {
+            arrays: Arc::new(DeviceCooArrays { rows, cols, row_indices, column_indices, values, carries }),
+        })
     }
 
     /// Row indices, column indices and values.
@@ -196,7 +198,7 @@ impl<V: Value> DeviceCoo<V> {
         beta: V,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
-        let Arrays { row_indices, column_indices, values, carries, .. } = &*self.arrays;
+        let DeviceCooArrays { row_indices, column_indices, values, carries, .. } = &*self.arrays;
         if let (Some(rows), Some(columns), Some(values), Some(x), Some(y)) = (
             row_indices.host_slice(),
             column_indices.host_slice(),

@@ -3,7 +3,7 @@ use std::sync::{Arc, OnceLock};
 
 use evenpath_simt::GlobalMut;
 
-use super::values::{Values, ValuesNow};
+use super::values::{MatrixValues, ValuesNow};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
 use crate::matrix::{Csr, CsrView};
 use crate::operand::OpError;
@@ -27,12 +27,12 @@ use crate::{Offset, Storage};
 /// ```
 #[derive(Clone)]
 pub struct DeviceCsr<V: Storage, O: Offset = u32> {
-    pattern: Arc<Pattern<O>>,
-    values: Arc<Values<V>>,
+    pattern: Arc<DevicePattern<O>>,
+    values: Arc<MatrixValues<V>>,
 }
 
 /// Positions of the nonzeros. The arrays are those of a valid matrix.
-pub(crate) struct Pattern<O: Offset> {
+pub(crate) struct DevicePattern<O: Offset> {
     pub(crate) rows: usize,
     pub(crate) cols: usize,
     pub(crate) row_offsets: DeviceVec<O>,
@@ -48,7 +48,7 @@ impl<V: Storage, O: Offset> Upload for Csr<V, O> {
         let row_offsets = device.upload(self.row_offsets())?;
         let column_indices = device.upload(self.column_indices())?;
         let values = device.upload(self.values())?;
-        let pattern = Pattern::new(self.nrows(), self.ncols(), row_offsets, column_indices);
+        let pattern = DevicePattern::new(self.nrows(), self.ncols(), row_offsets, column_indices);
         Ok(DeviceCsr::from_valid(pattern, values))
     }
 }
@@ -144,12 +144,12 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     }
 
     /// Creates a matrix from a valid pattern, with as many values as nonzeros.
-    pub(crate) fn from_valid(pattern: impl Into<Arc<Pattern<O>>>, values: DeviceVec<V>) -> Self {
-        Self { pattern: pattern.into(), values: Arc::new(Values::new(values)) }
+    pub(crate) fn from_valid(pattern: impl Into<Arc<DevicePattern<O>>>, values: DeviceVec<V>) -> Self {
+        Self { pattern: pattern.into(), values: Arc::new(MatrixValues::new(values)) }
     }
 
     /// Returns the pattern and the values, which clones and plans may share.
-    pub(crate) fn into_shared(self) -> (Arc<Pattern<O>>, Arc<Values<V>>) {
+    pub(crate) fn into_shared(self) -> (Arc<DevicePattern<O>>, Arc<MatrixValues<V>>) {
         (self.pattern, self.values)
     }
 
@@ -159,20 +159,20 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         let values = self.values;
         match Arc::try_unwrap(self.pattern) {
             Ok(pattern) => {
-                Ok(Self { pattern: Arc::new(Pattern { column_indices: none, ..pattern }), values })
+                Ok(Self { pattern: Arc::new(DevicePattern { column_indices: none, ..pattern }), values })
             }
             Err(pattern) => Ok(Self { pattern, values }),
         }
     }
 
     /// Combines the same values, also after they change, with another pattern of as many nonzeros.
-    pub(crate) fn with_pattern(&self, pattern: Pattern<O>) -> Self {
+    pub(crate) fn with_pattern(&self, pattern: DevicePattern<O>) -> Self {
         Self { pattern: Arc::new(pattern), values: Arc::clone(&self.values) }
     }
 
     /// Size in bytes of device memory.
     pub(crate) fn bytes(&self) -> u64 {
-        let Pattern { row_offsets, column_indices, .. } = &*self.pattern;
+        let DevicePattern { row_offsets, column_indices, .. } = &*self.pattern;
         row_offsets.bytes() + column_indices.bytes() + self.values().bytes()
     }
 
@@ -180,7 +180,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         check_len("values", len, self.nnz())
     }
 
-    pub(crate) fn pattern(&self) -> &Arc<Pattern<O>> {
+    pub(crate) fn pattern(&self) -> &Arc<DevicePattern<O>> {
         &self.pattern
     }
 
@@ -190,12 +190,12 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     }
 
     /// Returns the values for changes, and for copies that follow them.
-    pub(crate) fn shared_values(&self) -> &Values<V> {
+    pub(crate) fn shared_values(&self) -> &MatrixValues<V> {
         &self.values
     }
 }
 
-impl<O: Offset> Pattern<O> {
+impl<O: Offset> DevicePattern<O> {
     /// Creates a pattern from the arrays of a valid matrix.
     pub(crate) fn new(
         rows: usize,
@@ -217,8 +217,8 @@ impl<O: Offset> Pattern<O> {
     }
 
     /// The pattern as a kernel argument.
-    pub(crate) fn view(&self) -> evenpath_kernels::Pattern<O> {
-        evenpath_kernels::Pattern {
+    pub(crate) fn view(&self) -> evenpath_kernels::GlobalPattern<O> {
+        evenpath_kernels::GlobalPattern {
             row_offsets: self.row_offsets.as_global(),
             column_indices: self.column_indices.as_aligned(),
             nonzeros: self.column_indices.len() as u64,
@@ -228,8 +228,8 @@ impl<O: Offset> Pattern<O> {
 
     /// The matrix with the given values, one per nonzero, as a kernel argument. A plan may have freed its
     /// columns.
-    pub(crate) fn with_values<V: Storage>(&self, values: &DeviceVec<V>) -> evenpath_kernels::CsrView<V, O> {
-        evenpath_kernels::CsrView {
+    pub(crate) fn with_values<V: Storage>(&self, values: &DeviceVec<V>) -> evenpath_kernels::GlobalCsr<V, O> {
+        evenpath_kernels::GlobalCsr {
             row_offsets: self.row_offsets.as_global(),
             column_indices: self.column_indices.as_aligned(),
             values: values.as_aligned(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::DeviceCsr;
 use crate::device::{DeviceError, DeviceSlice, DeviceVec};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::matrix::{check_csr, check_dimensions};
 use crate::operand::OpError;
 use crate::operation::Operator;
@@ -61,7 +61,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
             // Finds the reason.
             check_csr(rows, cols, &row_offsets.download()?, &column_indices.download()?, nnz)?;
         }
-        Ok(Self::from_valid(Pattern::new(rows, cols, row_offsets, column_indices), values))
+        Ok(Self::from_valid(DevicePattern::new(rows, cols, row_offsets, column_indices), values))
     }
 
     /// Returns the arrays, in device memory: the row offsets, one more than there are rows, and the column
@@ -90,7 +90,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
             Err(shared) => shared.now().copied()?,
         };
         let (row_offsets, column_indices) = match Arc::try_unwrap(pattern) {
-            Ok(Pattern { row_offsets, column_indices, .. }) => (row_offsets, column_indices),
+            Ok(DevicePattern { row_offsets, column_indices, .. }) => (row_offsets, column_indices),
             Err(shared) => (shared.row_offsets.copied()?, shared.column_indices.copied()?),
         };
         Ok((row_offsets, column_indices, values))

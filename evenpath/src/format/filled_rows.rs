@@ -6,7 +6,7 @@ use evenpath_kernels::spmv::FlatCompactRows;
 use super::row_order::row_map;
 use crate::Offset;
 use crate::device::DeviceVec;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 
 /// Rows that have nonzeros, if others have none.
@@ -18,7 +18,7 @@ pub(crate) struct FilledRows<O: Offset> {
 
 impl<O: Offset> FilledRows<O> {
     /// Finds the rows; waits for the device.
-    pub(crate) fn find(pattern: &Pattern<O>) -> Result<Self, OpError> {
+    pub(crate) fn find(pattern: &DevicePattern<O>) -> Result<Self, OpError> {
         let device = pattern.row_offsets.device();
         let (rows, nonzeros) = (pattern.rows, pattern.column_indices.len());
         if rows == 0 || nonzeros == 0 {
@@ -61,12 +61,17 @@ impl<O: Offset> FilledRows<O> {
     }
 
     /// Restricts a pattern to these rows.
-    pub(crate) fn pattern(&self, pattern: evenpath_kernels::Pattern<O>) -> evenpath_kernels::Pattern<O> {
+    pub(crate) fn pattern(
+        &self,
+        pattern: evenpath_kernels::GlobalPattern<O>,
+    ) -> evenpath_kernels::GlobalPattern<O> {
         match &self.compacted {
-            Some((_, offsets)) => {
-                evenpath_kernels::Pattern { row_offsets: offsets.as_global(), rows: self.count, ..pattern }
-            }
-            None => evenpath_kernels::Pattern { rows: self.count, ..pattern },
+            Some((_, offsets)) => evenpath_kernels::GlobalPattern {
+                row_offsets: offsets.as_global(),
+                rows: self.count,
+                ..pattern
+            },
+            None => evenpath_kernels::GlobalPattern { rows: self.count, ..pattern },
         }
     }
 }

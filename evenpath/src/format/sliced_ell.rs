@@ -33,11 +33,11 @@ use crate::{SlicedEll, Value};
 /// ```
 #[derive(Clone)]
 pub struct DeviceSlicedEll<V: Value> {
-    arrays: Arc<Arrays<V>>,
+    arrays: Arc<DeviceSlicedEllArrays<V>>,
 }
 
 /// Arrays of a valid matrix.
-struct Arrays<V: Value> {
+struct DeviceSlicedEllArrays<V: Value> {
     rows: usize,
     cols: usize,
     nnz: usize,
@@ -56,7 +56,7 @@ impl<V: Value> Upload for SlicedEll<V> {
         let slice_height = self.slice_height();
         let in_rows = |&offset: &u64| offset / u64::from(slice_height);
         let slice_offsets: Vec<u64> = self.slice_offsets().iter().map(in_rows).collect();
-        let arrays = Arrays {
+        let arrays = DeviceSlicedEllArrays {
             rows: self.nrows(),
             cols: self.ncols(),
             nnz: self.nnz(),
@@ -102,8 +102,16 @@ impl<V: Value> DeviceSlicedEll<V> {
     ///
     /// If the device was lost or the host has too little memory.
     pub fn download(&self) -> Result<SlicedEll<V>, DeviceError> {
-        let Arrays { rows, cols, slice_height, slice_offsets, column_indices, values, row_order, .. } =
-            &*self.arrays;
+        let DeviceSlicedEllArrays {
+            rows,
+            cols,
+            slice_height,
+            slice_offsets,
+            column_indices,
+            values,
+            row_order,
+            ..
+        } = &*self.arrays;
         let in_slots = |offset| offset * u64::from(*slice_height);
         let offsets = slice_offsets.download()?.into_iter().map(in_slots).collect();
         let (columns, values) = (column_indices.download()?, values.download()?);
@@ -134,8 +142,16 @@ impl<V: Value> DeviceSlicedEll<V> {
     }
 
     fn multiply(&self, alpha: V, x: &DeviceSlice<V>, beta: V, y: &mut DeviceSlice<V>) -> Result<(), OpError> {
-        let Arrays { rows, cols, slice_height, slice_offsets, column_indices, values, row_order, .. } =
-            &*self.arrays;
+        let DeviceSlicedEllArrays {
+            rows,
+            cols,
+            slice_height,
+            slice_offsets,
+            column_indices,
+            values,
+            row_order,
+            ..
+        } = &*self.arrays;
         check_product(self.device(), (*rows, *cols), x, y)?;
         let host_rows = slice_offsets.host_slice().and_then(|offsets| {
             PaddedRows::new(self.device(), column_indices, values, *slice_height as usize, offsets)
@@ -167,7 +183,7 @@ impl<V: Value> DeviceSlicedEll<V> {
 
 impl<V: Value> fmt::Debug for DeviceSlicedEll<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Arrays { rows, cols, nnz, slice_height, .. } = &*self.arrays;
+        let DeviceSlicedEllArrays { rows, cols, nnz, slice_height, .. } = &*self.arrays;
         let device = self.device();
         write!(
             f,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::DeviceCsr;
 use super::transpose::by_column;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::{OpError, Pairs};
 use crate::sequence::sort;
 use crate::{Offset, Value};
@@ -42,10 +42,10 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         if pattern.canonical.get().is_some() {
             return Ok(Self::from_valid(Arc::clone(pattern), values.copied()?));
         }
-        let Pattern { rows, cols, row_offsets, column_indices, .. } = &**pattern;
+        let DevicePattern { rows, cols, row_offsets, column_indices, .. } = &**pattern;
         let entries = Pairs { keys: column_indices, values: &*values };
         let (column_indices, values) = sort::pairs_by_valid_offsets(row_offsets, entries, by_column(*cols))?;
-        let pattern = Pattern::new(*rows, *cols, row_offsets.copied()?, column_indices);
+        let pattern = DevicePattern::new(*rows, *cols, row_offsets.copied()?, column_indices);
         Ok(Self::from_valid(pattern, values))
     }
 }

@@ -5,7 +5,7 @@ use evenpath_kernels::vector::{Gather, GatherIndices, Iota};
 
 use super::DeviceCsr;
 use crate::device::{DeviceKind, DeviceSlice, DeviceVec, Kernels};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::format::path_tiles::PathTiles;
 use crate::operand::{OpError, Pairs};
 use crate::sequence::radix_sort::pair_kernels;
@@ -86,7 +86,7 @@ pub(crate) fn transpose<V: Value, O: Offset>(
     let (column_indices, values) = unsafe {
         (vector::gather_indices(&row_indices, &permutation)?, vector::gather(values, &permutation)?)
     };
-    let pattern = Pattern::new(pattern.cols, pattern.rows, row_offsets, column_indices);
+    let pattern = DevicePattern::new(pattern.cols, pattern.rows, row_offsets, column_indices);
     Ok(Transpose { matrix: DeviceCsr::from_valid(pattern, values), permutation })
 }
 

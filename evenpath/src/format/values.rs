@@ -15,7 +15,7 @@ use crate::operand::OpError;
 /// read the same values: the device's work is in the order of the calls. On the CPU an operation keeps the
 /// vector instead, and changed values go to another one: there, operations take long, and graphs have no
 /// addresses.
-pub(crate) struct Values<V: Storage> {
+pub(crate) struct MatrixValues<V: Storage> {
     current: RwLock<Current<V>>,
     /// Locked after `current`.
     copies: Mutex<Vec<Weak<dyn ValueCopy<V>>>>,
@@ -46,7 +46,7 @@ pub(crate) struct CopyState {
     is_behind: bool,
 }
 
-impl<V: Storage> Values<V> {
+impl<V: Storage> MatrixValues<V> {
     pub(crate) fn new(vector: DeviceVec<V>) -> Self {
         let current = RwLock::new(Current { vector: Arc::new(vector), version: 0 });
         Self { current, copies: Mutex::default() }

@@ -7,7 +7,7 @@ use serde::de::Error;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::serde_values::{Values, serialize_scale};
+use super::serde_values::{SerdeValues, serialize_scale};
 use crate::scale::Scale;
 use crate::{Coo, Csr, Ell, HiSparse, Hyb, Offset, RowOrder, SlicedEll, Storage, Value};
 
@@ -21,7 +21,7 @@ struct CsrArrays<'a, V: Storage, O: Clone> {
     cols: usize,
     row_offsets: Array<'a, O>,
     column_indices: Array<'a, u32>,
-    values: Values<'a, V>,
+    values: SerdeValues<'a, V>,
 }
 
 impl<V: Storage + Serialize, O: Offset + Serialize> Serialize for Csr<V, O> {
@@ -53,7 +53,7 @@ struct CooArrays<'a, V: Storage> {
     cols: usize,
     row_indices: Array<'a, u32>,
     column_indices: Array<'a, u32>,
-    values: Values<'a, V>,
+    values: SerdeValues<'a, V>,
 }
 
 impl<V: Value + Serialize> Serialize for Coo<V> {
@@ -85,7 +85,7 @@ struct EllArrays<'a, V: Storage> {
     cols: usize,
     width: usize,
     column_indices: Array<'a, u32>,
-    values: Values<'a, V>,
+    values: SerdeValues<'a, V>,
 }
 
 impl<V: Value + Serialize> Serialize for Ell<V> {
@@ -117,7 +117,7 @@ struct SlicedEllArrays<'a, V: Storage> {
     slice_height: u32,
     slice_offsets: Array<'a, u64>,
     column_indices: Array<'a, u32>,
-    values: Values<'a, V>,
+    values: SerdeValues<'a, V>,
     row_order: Option<Array<'a, u32>>,
 }
 

@@ -14,7 +14,7 @@ use crate::Storage;
 /// Values of a matrix: an array. In a text format, if some are not finite, a map of the array with zeros in
 /// their place, and the positions of NaNs and infinities. The elements of an array thus have one type, and
 /// are not rounded twice when read.
-pub(super) struct Values<'a, V: Storage>(Cow<'a, [V]>);
+pub(super) struct SerdeValues<'a, V: Storage>(Cow<'a, [V]>);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Values")]
@@ -25,13 +25,13 @@ struct WithPositions<V> {
     negative_infinity: Vec<usize>,
 }
 
-impl<'a, V: Storage> From<&'a [V]> for Values<'a, V> {
+impl<'a, V: Storage> From<&'a [V]> for SerdeValues<'a, V> {
     fn from(values: &'a [V]) -> Self {
         Self(Cow::Borrowed(values))
     }
 }
 
-impl<V: Storage> Values<'_, V> {
+impl<V: Storage> SerdeValues<'_, V> {
     pub(super) fn into_owned(self) -> Vec<V> {
         self.0.into_owned()
     }
@@ -75,7 +75,7 @@ impl<V: Storage> WithPositions<V> {
     }
 }
 
-impl<V: Storage + Serialize> Serialize for Values<'_, V> {
+impl<V: Storage + Serialize> Serialize for SerdeValues<'_, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let values = &self.0;
         if !serializer.is_human_readable() || values.iter().all(|&value| is_finite(value)) {
@@ -85,7 +85,7 @@ impl<V: Storage + Serialize> Serialize for Values<'_, V> {
     }
 }
 
-impl<'de, V: Storage + Deserialize<'de>> Deserialize<'de> for Values<'_, V> {
+impl<'de, V: Storage + Deserialize<'de>> Deserialize<'de> for SerdeValues<'_, V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if deserializer.is_human_readable() {
             return deserializer.deserialize_any(ValuesVisitor(PhantomData));
@@ -97,19 +97,19 @@ impl<'de, V: Storage + Deserialize<'de>> Deserialize<'de> for Values<'_, V> {
 struct ValuesVisitor<'a, V>(PhantomData<&'a V>);
 
 impl<'de, 'a, V: Storage + Deserialize<'de>> Visitor<'de> for ValuesVisitor<'a, V> {
-    type Value = Values<'a, V>;
+    type Value = SerdeValues<'a, V>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an array of values, or a map of `numbers`, `nan`, `infinity` and `negative_infinity`")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, array: A) -> Result<Self::Value, A::Error> {
-        Ok(Values(Cow::Owned(Vec::deserialize(SeqAccessDeserializer::new(array))?)))
+        Ok(SerdeValues(Cow::Owned(Vec::deserialize(SeqAccessDeserializer::new(array))?)))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         let listed = WithPositions::<V>::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Values(Cow::Owned(listed.into_values()?)))
+        Ok(SerdeValues(Cow::Owned(listed.into_values()?)))
     }
 }
 

@@ -25,20 +25,20 @@ pub(super) struct Body<'a> {
 
 /// Number of stored entries, in the order of the file. Rows and columns count from 0; both are empty in array
 /// format.
-pub(super) struct Stored<V> {
+pub(super) struct ParsedEntries<V> {
     pub(super) rows: Vec<u32>,
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<V>,
 }
 
 /// An error and its position in the text.
-struct Fault {
+struct LineFault {
     position: usize,
     kind: Kind,
 }
 
 /// A chunk of whole lines and the slots for its entries.
-struct Task<'a, V> {
+struct ParseTask<'a, V> {
     start: usize,
     text: &'a [u8],
     rows: &'a mut [u32],
@@ -48,14 +48,14 @@ struct Task<'a, V> {
 
 impl Body<'_> {
     /// Parses row, column and value of every line.
-    pub(super) fn coordinates<V: Value>(&self) -> Result<Stored<V>, MatrixMarketError> {
+    pub(super) fn coordinates<V: Value>(&self) -> Result<ParsedEntries<V>, MatrixMarketError> {
         let stored = self.coordinates_of_part()?;
         self.check_count(stored.values.len())?;
         Ok(stored)
     }
 
     /// Like [`coordinates`](Self::coordinates), for a text with any number of entries.
-    pub(super) fn coordinates_of_part<V: Value>(&self) -> Result<Stored<V>, MatrixMarketError> {
+    pub(super) fn coordinates_of_part<V: Value>(&self) -> Result<ParsedEntries<V>, MatrixMarketError> {
         let MatrixMarketHeader { nrows: rows, ncols: cols, .. } = *self.header;
         self.parse(true, move |cursor, row, column| {
             *row = cursor.index("row", "a row", rows)?;
@@ -65,7 +65,7 @@ impl Body<'_> {
     }
 
     /// Parses the value of every line.
-    pub(super) fn array<V: Value>(&self) -> Result<Stored<V>, MatrixMarketError> {
+    pub(super) fn array<V: Value>(&self) -> Result<ParsedEntries<V>, MatrixMarketError> {
         let stored = self.parse(false, |_, _, _| Ok(()))?;
         self.check_count(stored.values.len())?;
         Ok(stored)
@@ -88,7 +88,7 @@ impl Body<'_> {
         &self,
         indexed: bool,
         place: impl Fn(&mut Cursor<'_>, &mut u32, &mut u32) -> Result<(), Kind> + Sync,
-    ) -> Result<Stored<V>, MatrixMarketError> {
+    ) -> Result<ParsedEntries<V>, MatrixMarketError> {
         match self.header.field {
             Field::Real => self.parse_with(indexed, place, |cursor| cursor.real()),
             Field::Integer => self.parse_with(indexed, place, |cursor| cursor.integer()),
@@ -109,7 +109,7 @@ impl Body<'_> {
         indexed: bool,
         place: impl Fn(&mut Cursor<'_>, &mut u32, &mut u32) -> Result<(), Kind> + Sync,
         value: impl Fn(&mut Cursor<'_>) -> Result<V, Kind> + Sync,
-    ) -> Result<Stored<V>, MatrixMarketError> {
+    ) -> Result<ParsedEntries<V>, MatrixMarketError> {
         let chunks = self.chunks();
         let counts: Vec<usize> = chunks.par_iter().map(|&(_, text)| count_entries(text)).collect();
         let total = counts.iter().sum();
@@ -117,7 +117,7 @@ impl Body<'_> {
         let tasks = stored.split(&chunks, &counts);
 
         let done = AtomicU64::new(self.start as u64);
-        let faults: Vec<Option<Fault>> = tasks
+        let faults: Vec<Option<LineFault>> = tasks
             .into_par_iter()
             .map(|task| {
                 let len = task.text.len() as u64;
@@ -128,18 +128,18 @@ impl Body<'_> {
                 fault
             })
             .collect();
-        if let Some(Fault { position, kind }) = faults.into_iter().flatten().next() {
+        if let Some(LineFault { position, kind }) = faults.into_iter().flatten().next() {
             return Err(MatrixMarketError::at_line(line_at(self.text, position), kind));
         }
         Ok(stored)
     }
 
     /// Allocates memory for this many entries.
-    fn allocate<V: Value>(&self, entries: usize, indexed: bool) -> Result<Stored<V>, MatrixError> {
+    fn allocate<V: Value>(&self, entries: usize, indexed: bool) -> Result<ParsedEntries<V>, MatrixError> {
         let out_of_memory = |()| MatrixError::OutOfMemory { rows: self.header.nrows, nnz: entries };
         let indices = || bytemuck::try_zeroed_vec(if indexed { entries } else { 0 }).map_err(out_of_memory);
         let (rows, columns) = (indices()?, indices()?);
-        Ok(Stored { rows, columns, values: bytemuck::try_zeroed_vec(entries).map_err(out_of_memory)? })
+        Ok(ParsedEntries { rows, columns, values: bytemuck::try_zeroed_vec(entries).map_err(out_of_memory)? })
     }
 
     /// Splits the body into chunks of whole lines, each with its position.
@@ -182,9 +182,9 @@ impl Body<'_> {
     }
 }
 
-impl<V> Stored<V> {
+impl<V> ParsedEntries<V> {
     /// Assigns each chunk the slots for its entries.
-    fn split<'a>(&'a mut self, chunks: &[(usize, &'a [u8])], counts: &[usize]) -> Vec<Task<'a, V>> {
+    fn split<'a>(&'a mut self, chunks: &[(usize, &'a [u8])], counts: &[usize]) -> Vec<ParseTask<'a, V>> {
         let Self { rows, columns, values } = self;
         let (mut rows, mut columns, mut values) = (&mut rows[..], &mut columns[..], &mut values[..]);
         let mut tasks = Vec::with_capacity(chunks.len());
@@ -194,18 +194,24 @@ impl<V> Stored<V> {
             (task_rows, rows) = rows.split_at_mut(indices);
             (task_columns, columns) = columns.split_at_mut(indices);
             (task_values, values) = values.split_at_mut(count);
-            tasks.push(Task { start, text, rows: task_rows, columns: task_columns, values: task_values });
+            tasks.push(ParseTask {
+                start,
+                text,
+                rows: task_rows,
+                columns: task_columns,
+                values: task_values,
+            });
         }
         tasks
     }
 }
 
-impl<V: Value> Task<'_, V> {
+impl<V: Value> ParseTask<'_, V> {
     fn run(
         self,
         place: &impl Fn(&mut Cursor<'_>, &mut u32, &mut u32) -> Result<(), Kind>,
         value: &impl Fn(&mut Cursor<'_>) -> Result<V, Kind>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), LineFault> {
         let Self { start, text, rows, columns, values } = self;
         let mut cursor = Cursor::new(text);
         // Array format has no index slots. These are never written.
@@ -223,7 +229,7 @@ impl<V: Value> Task<'_, V> {
                 cursor.end_of_line()
             };
             if let Err(kind) = entry() {
-                return Err(Fault { position: start + cursor.position(), kind });
+                return Err(LineFault { position: start + cursor.position(), kind });
             }
             cursor.skip_line_end();
         }

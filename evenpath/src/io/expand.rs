@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::body::{Body, Stored};
+use super::body::{Body, ParsedEntries};
 use super::{MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry};
 use crate::matrix::memory::{try_collect, try_extend};
 use crate::{Coo, MatrixError, Value};
@@ -10,7 +10,7 @@ use crate::{Coo, MatrixError, Value};
 /// All entries of a coordinate file: the stored ones in their order, then their mirror images.
 pub(super) fn coordinates<V: Value>(
     body: &Body<'_>,
-    mut stored: Stored<V>,
+    mut stored: ParsedEntries<V>,
 ) -> Result<Coo<V>, MatrixMarketError> {
     let MatrixMarketHeader { nrows: rows, ncols: cols, symmetry, .. } = *body.header;
     if symmetry != Symmetry::General {
@@ -23,14 +23,14 @@ pub(super) fn coordinates<V: Value>(
     Ok(Coo::from_valid(rows, cols, stored.rows, stored.columns, stored.values))
 }
 
-fn out_of_memory<V>(rows: usize, stored: &Stored<V>) -> MatrixError {
+fn out_of_memory<V>(rows: usize, stored: &ParsedEntries<V>) -> MatrixError {
     MatrixError::OutOfMemory { rows, nnz: stored.values.len() }
 }
 
 /// Appends the mirror image of every entry that is not on the diagonal. Fails if there is too little memory
 /// for them.
-fn mirror<V: Value>(stored: &mut Stored<V>, symmetry: Symmetry) -> Result<(), ()> {
-    let Stored { rows, columns, values } = stored;
+fn mirror<V: Value>(stored: &mut ParsedEntries<V>, symmetry: Symmetry) -> Result<(), ()> {
+    let ParsedEntries { rows, columns, values } = stored;
     let len = values.len();
     let images = rows.par_iter().zip(&*columns).filter(|(row, column)| row != column).count();
     rows.try_reserve_exact(images).map_err(drop)?;
@@ -53,7 +53,7 @@ fn reflect<V: Value>(symmetry: Symmetry, value: V) -> V {
 }
 
 /// Checks that at most one of two mirrored positions is stored. Otherwise both would be counted twice.
-fn check_triangles<V: Value>(body: &Body<'_>, stored: &Stored<V>) -> Result<(), MatrixMarketError> {
+fn check_triangles<V: Value>(body: &Body<'_>, stored: &ParsedEntries<V>) -> Result<(), MatrixMarketError> {
     let places = || stored.rows.par_iter().zip(&stored.columns);
     if !places().any(|(row, column)| row < column) || !places().any(|(row, column)| row > column) {
         return Ok(());
@@ -81,7 +81,7 @@ fn check_triangles<V: Value>(body: &Body<'_>, stored: &Stored<V>) -> Result<(), 
 
 pub(super) fn check_skew_diagonal<V: Value>(
     body: &Body<'_>,
-    stored: &Stored<V>,
+    stored: &ParsedEntries<V>,
 ) -> Result<(), MatrixMarketError> {
     let mut entries = stored.rows.iter().zip(&stored.columns).zip(&stored.values);
     let Some(entry) = entries.position(|((row, column), &value)| row == column && value != V::ZERO) else {
@@ -94,7 +94,7 @@ pub(super) fn check_skew_diagonal<V: Value>(
 /// The nonzero entries of an array file. `values` has as many as the header announces.
 pub(super) fn array<V: Value>(header: &MatrixMarketHeader, values: &[V]) -> Result<Coo<V>, MatrixError> {
     let MatrixMarketHeader { nrows: rows, ncols: cols, symmetry, .. } = *header;
-    let mut all = Stored { rows: Vec::new(), columns: Vec::new(), values: Vec::new() };
+    let mut all = ParsedEntries { rows: Vec::new(), columns: Vec::new(), values: Vec::new() };
     // Skip columns without rows.
     let columns = if values.is_empty() { 0 } else { cols };
     let places = (0..columns).flat_map(|column| {

@@ -9,7 +9,7 @@ use super::body::Body;
 use super::cursor::{Cursor, line_at};
 use super::header::check_start;
 use super::options::{Complex, ReadOptions};
-use super::source::{Source, is_gzip, read_at, regular_len};
+use super::source::{TextSource, is_gzip, read_at, regular_len};
 use super::{
     Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry, expand,
 };
@@ -112,7 +112,7 @@ fn entries<V: Value>(
 
 /// Text of a file: in memory, or read on demand.
 enum Text {
-    Memory(Source<'static>),
+    Memory(TextSource<'static>),
     File { file: File, len: u64 },
 }
 
@@ -126,7 +126,7 @@ impl Text {
                 return Ok(text);
             }
         }
-        Ok(Self::Memory(Source::read(path, options)?.decompressed(options)?))
+        Ok(Self::Memory(TextSource::read(path, options)?.decompressed(options)?))
     }
 
     fn len(&self) -> u64 {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::body::Body;
 use super::cursor::Cursor;
 use super::options::{Complex, ReadOptions};
-use super::source::Source;
+use super::source::TextSource;
 use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, expand};
 use crate::{Coo, Csr, Offset, Value};
 
@@ -25,7 +25,7 @@ use crate::{Coo, Csr, Offset, Value};
 /// ```
 pub struct MatrixMarketReader<'a> {
     path: Option<PathBuf>,
-    text: Source<'a>,
+    text: TextSource<'a>,
     body_start: usize,
     header: MatrixMarketHeader,
     options: ReadOptions,
@@ -40,7 +40,7 @@ impl MatrixMarketReader<'static> {
     /// valid.
     pub fn open(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, MatrixMarketError> {
         let path = path.as_ref();
-        Self::in_file(path, Source::read(path, &options), options)
+        Self::in_file(path, TextSource::read(path, &options), options)
     }
 
     /// Like [`open`](Self::open), but maps the file instead of copying it, for files that do not fit in
@@ -68,12 +68,12 @@ impl MatrixMarketReader<'static> {
     ) -> Result<Self, MatrixMarketError> {
         let path = path.as_ref();
         // SAFETY: the caller's guarantee holds for the lifetime of the reader, which owns the source.
-        Self::in_file(path, unsafe { Source::map(path, &options) }, options)
+        Self::in_file(path, unsafe { TextSource::map(path, &options) }, options)
     }
 
     fn in_file(
         path: &Path,
-        source: Result<Source<'static>, MatrixMarketError>,
+        source: Result<TextSource<'static>, MatrixMarketError>,
         options: ReadOptions,
     ) -> Result<Self, MatrixMarketError> {
         let reader = source.and_then(|source| Self::new(Some(path.into()), source, options));
@@ -88,12 +88,12 @@ impl<'a> MatrixMarketReader<'a> {
     ///
     /// If the header is not valid, or the bytes cannot be decompressed.
     pub fn from_bytes(bytes: &'a [u8], options: ReadOptions) -> Result<Self, MatrixMarketError> {
-        Self::new(None, Source::Borrowed(bytes), options)
+        Self::new(None, TextSource::Borrowed(bytes), options)
     }
 
     fn new(
         path: Option<PathBuf>,
-        source: Source<'a>,
+        source: TextSource<'a>,
         options: ReadOptions,
     ) -> Result<Self, MatrixMarketError> {
         let text = source.decompressed(&options)?;

@@ -24,7 +24,7 @@ const STEP: usize = 1 << 20;
 const PIECE: usize = 1 << 23;
 
 /// Bytes of text, in one of several kinds of memory.
-pub(super) enum Source<'a> {
+pub(super) enum TextSource<'a> {
     Borrowed(&'a [u8]),
     /// A mapped file.
     Mapped(Mmap),
@@ -33,7 +33,7 @@ pub(super) enum Source<'a> {
     Owned(Vec<u8>),
 }
 
-impl Deref for Source<'_> {
+impl Deref for TextSource<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -46,7 +46,7 @@ impl Deref for Source<'_> {
     }
 }
 
-impl Source<'_> {
+impl TextSource<'_> {
     /// Reads a file into memory.
     pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Self, MatrixMarketError> {
         let mut file = File::open(path)?;

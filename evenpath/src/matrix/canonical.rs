@@ -43,13 +43,13 @@ pub(crate) fn first_descent<O: Offset>(row_offsets: &[O], columns: &[u32]) -> Op
 }
 
 /// The arrays of a valid CSR matrix, borrowed for changes that keep it valid.
-pub(super) struct Arrays<'a, V, O> {
+pub(super) struct CsrArraysMut<'a, V, O> {
     pub(super) row_offsets: &'a mut Vec<O>,
     pub(super) column_indices: &'a mut Vec<u32>,
     pub(super) values: &'a mut Vec<V>,
 }
 
-impl<V: Value, O: Offset> Arrays<'_, V, O> {
+impl<V: Value, O: Offset> CsrArraysMut<'_, V, O> {
     /// Brings the rows into the form selected by `duplicates`.
     ///
     /// Fails only on duplicates with `Refuse`; the rows are sorted even then.

@@ -18,7 +18,7 @@ const MAX_BUCKETS: usize = 512;
 
 /// Borrowed entries: rows, columns and values, in slices of equal length.
 #[derive(Clone, Copy)]
-pub(super) struct Entries<'a, V> {
+pub(super) struct TripletSlices<'a, V> {
     pub(super) rows: &'a [u32],
     pub(super) columns: &'a [u32],
     pub(super) values: &'a [V],
@@ -26,22 +26,22 @@ pub(super) struct Entries<'a, V> {
 
 #[derive(Clone, Copy, Zeroable)]
 #[repr(C)]
-struct Entry<V> {
+struct PackedTriplet<V> {
     row: u32,
     column: u32,
     value: V,
 }
 
-impl<V: Value> Entries<'_, V> {
-    fn iter(&self) -> impl Iterator<Item = Entry<V>> {
+impl<V: Value> TripletSlices<'_, V> {
+    fn iter(&self) -> impl Iterator<Item = PackedTriplet<V>> {
         let indices = self.rows.iter().zip(self.columns);
-        indices.zip(self.values).map(|((&row, &column), &value)| Entry { row, column, value })
+        indices.zip(self.values).map(|((&row, &column), &value)| PackedTriplet { row, column, value })
     }
 
     /// Chunks of `GRAIN` entries.
     fn chunks(&self) -> impl IndexedParallelIterator<Item = Self> {
         let indices = self.rows.par_chunks(GRAIN).zip(self.columns.par_chunks(GRAIN));
-        indices.zip(self.values.par_chunks(GRAIN)).map(|((rows, columns), values)| Entries {
+        indices.zip(self.values.par_chunks(GRAIN)).map(|((rows, columns), values)| TripletSlices {
             rows,
             columns,
             values,
@@ -60,7 +60,7 @@ impl<V: Value> Entries<'_, V> {
 pub(super) fn compress<V: Value, O: Offset>(
     rows: usize,
     cols: usize,
-    entries: Entries<'_, V>,
+    entries: TripletSlices<'_, V>,
 ) -> Result<Csr<V, O>, MatrixError> {
     check_threads()?;
     let nnz = entries.rows.len();
@@ -77,7 +77,7 @@ pub(super) fn compress<V: Value, O: Offset>(
         let values = try_copy(entries.values).map_err(out_of_memory)?;
         return Ok(Csr::from_valid(rows, cols, row_offsets, column_indices, values));
     }
-    let mut bucketed: Vec<Entry<V>> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
+    let mut bucketed: Vec<PackedTriplet<V>> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
     let mut column_indices: Vec<u32> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
     let mut values: Vec<V> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
     let buckets = Buckets::new(rows, nnz);
@@ -116,7 +116,7 @@ fn write_sorted_offsets<O: Offset>(row_of_entry: &[u32], row_offsets: &mut [O]) 
 /// Sorts one bucket by row. `ends` is zeroed and receives the row ends; its first row is `first_row`. `base` is the number
 /// of entries before the bucket.
 fn counting_sort<V: Value, O: Offset>(
-    entries: &[Entry<V>],
+    entries: &[PackedTriplet<V>],
     first_row: usize,
     base: usize,
     ends: &mut [O],
@@ -160,7 +160,7 @@ impl Buckets {
     }
 
     /// Distributes the entries to their buckets, stably, and returns where each bucket starts.
-    fn fill<V: Value>(&self, entries: Entries<'_, V>, bucketed: &mut [Entry<V>]) -> Vec<usize> {
+    fn fill<V: Value>(&self, entries: TripletSlices<'_, V>, bucketed: &mut [PackedTriplet<V>]) -> Vec<usize> {
         let mut cursors: Vec<Vec<usize>> = entries
             .chunks()
             .map(|chunk| {
@@ -181,7 +181,7 @@ impl Buckets {
         }
         starts[self.count] = sum;
 
-        let slots = Slots::new(bucketed);
+        let slots = ScatterBuffer::new(bucketed);
         entries.chunks().zip(cursors).for_each(|(chunk, mut cursors)| {
             for entry in chunk.iter() {
                 let cursor = &mut cursors[(entry.row >> self.shift) as usize];
@@ -197,15 +197,15 @@ impl Buckets {
 }
 
 /// A buffer that several tasks fill, each at its own indices.
-pub(super) struct Slots<'a, T> {
+pub(super) struct ScatterBuffer<'a, T> {
     first: *mut T,
     buffer: PhantomData<&'a mut [T]>,
 }
 
 // SAFETY: the pointer is used only by `write`, whose callers pass disjoint indices.
-unsafe impl<T: Send> Sync for Slots<'_, T> {}
+unsafe impl<T: Send> Sync for ScatterBuffer<'_, T> {}
 
-impl<'a, T: Copy> Slots<'a, T> {
+impl<'a, T: Copy> ScatterBuffer<'a, T> {
     pub(super) fn new(buffer: &'a mut [T]) -> Self {
         Self { first: buffer.as_mut_ptr(), buffer: PhantomData }
     }

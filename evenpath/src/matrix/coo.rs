@@ -4,7 +4,7 @@ use std::fmt;
 
 use rayon::prelude::*;
 
-use super::compress::{self, Entries};
+use super::compress::{self, TripletSlices};
 use super::memory::try_extend;
 use super::{Csr, Duplicates, InvalidCoo, MatrixError, validate};
 use crate::{Offset, Value};
@@ -217,7 +217,7 @@ impl<V: Value> Coo<V> {
             return Err(MatrixError::offset_overflow::<O>(nnz));
         }
         let entries =
-            Entries { rows: &self.row_indices, columns: &self.column_indices, values: &self.values };
+            TripletSlices { rows: &self.row_indices, columns: &self.column_indices, values: &self.values };
         let mut csr = compress::compress(self.rows, self.cols, entries)?;
         csr.apply(duplicates)?;
         Ok(csr)

@@ -4,7 +4,7 @@ use std::fmt;
 
 use rayon::prelude::*;
 
-use super::canonical::{Arrays, Duplicates};
+use super::canonical::{CsrArraysMut, Duplicates};
 use super::{Coo, CsrView, InvalidCsr, MatrixError, Row, Rows, Statistics, validate};
 use crate::{Offset, Storage, Value};
 
@@ -274,12 +274,12 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// ```
     pub fn sort_rows(&mut self) {
         let Self { row_offsets, column_indices, values, .. } = self;
-        Arrays { row_offsets, column_indices, values }.sort_rows();
+        CsrArraysMut { row_offsets, column_indices, values }.sort_rows();
     }
 
     pub(super) fn apply(&mut self, duplicates: Duplicates) -> Result<(), MatrixError> {
         let Self { row_offsets, column_indices, values, .. } = self;
-        Arrays { row_offsets, column_indices, values }.canonicalize(duplicates)
+        CsrArraysMut { row_offsets, column_indices, values }.canonicalize(duplicates)
     }
 
     /// Returns Aᵀ, for A of m rows and n columns a matrix of n rows and m columns. Its rows are sorted; it

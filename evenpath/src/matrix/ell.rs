@@ -5,7 +5,7 @@ use std::fmt;
 use rayon::prelude::*;
 
 use super::blocks::grain;
-use super::compress::Slots;
+use super::compress::ScatterBuffer;
 use super::padding::{self, PADDING, PaddingLimit, RowSlots, padded_arrays, slot_bytes};
 use super::{Csr, CsrView, InvalidEll, MatrixError, validate};
 use crate::{Offset, Value};
@@ -167,7 +167,8 @@ impl<V: Value> Ell<V> {
         let (rows, cols, nnz) = (matrix.nrows(), matrix.ncols(), matrix.nnz());
         let (mut column_indices, mut values) = padded_arrays(rows, nnz, slots)?;
         let mut row_lengths = padding::zero_lengths(rows)?;
-        let (column_slots, value_slots) = (Slots::new(&mut column_indices), Slots::new(&mut values));
+        let (column_slots, value_slots) =
+            (ScatterBuffer::new(&mut column_indices), ScatterBuffer::new(&mut values));
         row_lengths.par_chunks_mut(GRAIN).enumerate().for_each(|(chunk, lengths)| {
             for (row, length) in (chunk * GRAIN..).zip(lengths) {
                 let nonzeros = matrix.range(row).take(width);

@@ -29,7 +29,7 @@ use super::blocks::{row_blocks, split};
 use super::padding::row_offsets;
 use super::{Csr, MatrixError, validate};
 use crate::{Offset, Value};
-use rows::{Pattern, Stream};
+use rows::{RowGenerator, Stream};
 
 /// Generates a matrix of the shape [`Kind::shape`]. The same kind and seed give the same matrix.
 ///
@@ -50,7 +50,7 @@ use rows::{Pattern, Stream};
 pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>, MatrixError> {
     let (rows, cols) = kind.shape();
     validate::dimensions(rows, cols)?;
-    let pattern = Pattern::new(kind, seed);
+    let pattern = RowGenerator::new(kind, seed);
 
     let no_memory_for = |nnz| move |()| MatrixError::OutOfMemory { rows, nnz };
     // If not even the minimum number of nonzeros fits, fail before generating any row.

@@ -113,7 +113,8 @@ impl<V: Value> SlicedEll<V> {
         mut values: Vec<V>,
         row_order: Option<RowOrder>,
     ) -> Result<Self, InvalidSlicedEll<V>> {
-        let arrays = Arrays { slice_height, slice_offsets: &slice_offsets, column_indices: &column_indices };
+        let arrays =
+            SlicedEllPattern { slice_height, slice_offsets: &slice_offsets, column_indices: &column_indices };
         match arrays.check(rows, cols, values.len(), row_order.as_ref()) {
             Ok((nnz, row_lengths)) => {
                 let slots = column_indices.par_iter().zip(&mut values);
@@ -209,7 +210,7 @@ impl<V: Value> SlicedEll<V> {
     /// The same as for [`to_csr`](Self::to_csr).
     pub fn to_csr_with_offsets<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
         let Self { slice_height, slice_offsets, column_indices, .. } = self;
-        let arrays = Arrays { slice_height: *slice_height, slice_offsets, column_indices };
+        let arrays = SlicedEllPattern { slice_height: *slice_height, slice_offsets, column_indices };
         let Some(order) = &self.row_order else {
             let slots = |row| arrays.slots(row);
             return padding::to_csr(self.cols, &self.row_lengths, slots, column_indices, &self.values);
@@ -223,13 +224,13 @@ impl<V: Value> SlicedEll<V> {
 
 /// The arrays of the pattern.
 #[derive(Clone, Copy)]
-struct Arrays<'a> {
+struct SlicedEllPattern<'a> {
     slice_height: u32,
     slice_offsets: &'a [u64],
     column_indices: &'a [u32],
 }
 
-impl Arrays<'_> {
+impl SlicedEllPattern<'_> {
     /// Location of the slots of the row at `position`. The offsets must be valid.
     fn slots(&self, position: usize) -> RowSlots {
         let height = self.slice_height as usize;

@@ -49,7 +49,7 @@ pub struct Statistics {
 
 /// Sums over part of the rows.
 #[derive(Default)]
-struct Sums {
+struct LengthSums {
     square: f64,
     cube: f64,
     max: usize,
@@ -57,7 +57,7 @@ struct Sums {
     classes: [usize; CLASSES],
 }
 
-impl Sums {
+impl LengthSums {
     fn of_rows<O: Offset>(mean: f64, row_offsets: &[O]) -> Self {
         let mut sums = Self::default();
         for pair in row_offsets.windows(2) {
@@ -90,11 +90,11 @@ impl Statistics {
         let ratio = |a: f64, b: f64| if b == 0.0 { 0.0 } else { a / b };
         let mean = ratio(nnz as f64, rows as f64);
         // Parts of fixed size, added in order, so the sums do not depend on the number of threads.
-        let parts: Vec<Sums> = (0..rows.div_ceil(GRAIN))
+        let parts: Vec<LengthSums> = (0..rows.div_ceil(GRAIN))
             .into_par_iter()
-            .map(|part| Sums::of_rows(mean, &row_offsets[part * GRAIN..=rows.min((part + 1) * GRAIN)]))
+            .map(|part| LengthSums::of_rows(mean, &row_offsets[part * GRAIN..=rows.min((part + 1) * GRAIN)]))
             .collect();
-        let sums = parts.iter().fold(Sums::default(), Sums::add);
+        let sums = parts.iter().fold(LengthSums::default(), LengthSums::add);
 
         let std_dev = ratio(sums.square, rows as f64).sqrt();
         let classes = sums.classes.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);

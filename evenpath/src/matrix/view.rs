@@ -6,7 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::canonical::first_descent;
-use super::compress::{self, Entries};
+use super::compress::{self, TripletSlices};
 use super::memory::try_copy;
 use super::{Coo, Csr, MatrixError, Row, Rows, Statistics, validate};
 use crate::{Offset, Storage, Value};
@@ -200,7 +200,7 @@ impl<V: Value, O: Offset> CsrView<'_, V, O> {
     /// If there is not enough memory. The transpose needs one row offset per column of A.
     pub fn transpose(&self) -> Result<Csr<V, O>, MatrixError> {
         let row_indices = self.row_indices()?;
-        let entries = Entries { rows: self.column_indices, columns: &row_indices, values: self.values };
+        let entries = TripletSlices { rows: self.column_indices, columns: &row_indices, values: self.values };
         // The same number of nonzeros, so the offsets fit.
         compress::compress(self.cols, self.rows, entries)
     }

@@ -18,7 +18,7 @@ use crate::{Compute, Offset, Storage, Value};
 /// * x has as many elements as A, or Aᵀ, has columns, and y as many as it has rows.
 /// * All are on one device. Buffers are freed in the order of its stream, so a launch may outlive their
 ///   owners.
-pub(super) struct Product<'a, S: Storage, O: Offset, T: Storage = S> {
+pub(super) struct SpmvCall<'a, S: Storage, O: Offset, T: Storage = S> {
     pub(super) matrix: &'a DeviceCsr<S, O>,
     pub(super) alpha: Compute<S>,
     pub(super) x: &'a DeviceSlice<T>,
@@ -30,7 +30,7 @@ pub(super) struct Product<'a, S: Storage, O: Offset, T: Storage = S> {
 /// Prevents other modules from creating a product.
 struct Checked;
 
-impl<'a, S: Storage, O: Offset, T: Storage> Product<'a, S, O, T> {
+impl<'a, S: Storage, O: Offset, T: Storage> SpmvCall<'a, S, O, T> {
     /// The operands of y = αAx + βy.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl<'a, S: Storage, O: Offset, T: Storage> Product<'a, S, O, T> {
     }
 }
 
-impl<'a, V: Value, O: Offset> Product<'a, V, O> {
+impl<'a, V: Value, O: Offset> SpmvCall<'a, V, O> {
     /// Launches the kernel that `kernel` creates from the product y = αAx + βy.
     ///
     /// # Errors
@@ -60,15 +60,15 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
     pub(super) unsafe fn launch<K: Kernel>(
         &mut self,
         launch: &Launch<K>,
-        kernel: impl FnOnce(kernels::Product<V, O>) -> K,
+        kernel: impl FnOnce(kernels::SpmvArguments<V, O>) -> K,
     ) -> Result<(), DeviceError> {
         let values = self.matrix.values();
-        let product = kernels::Product {
+        let product = kernels::SpmvArguments {
             matrix: self.matrix.pattern().with_values(&values),
             x: self.x.as_global(),
             update: update(self.alpha, self.beta, self.y),
         };
-        // SAFETY: a `Product` guarantees its operands; the caller guarantees the rest.
+        // SAFETY: an `SpmvCall` guarantees its operands; the caller guarantees the rest.
         unsafe { launch.launch(kernel(product)) }
     }
 

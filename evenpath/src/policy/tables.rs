@@ -5,19 +5,19 @@ use evenpath_simt::ScalarType;
 use super::tile::Tile;
 
 /// A line of a table: a tile for a value type, for compute capabilities of at least `since`.
-struct Entry {
+struct TableLine {
     value: ScalarType,
     /// Major times ten plus minor.
     since: u32,
     tile: Tile,
 }
 
-const fn entry(value: ScalarType, since: u32, block_size: u32, items_per_thread: u32) -> Entry {
-    Entry { value, since, tile: Tile { block_size, items_per_thread } }
+const fn entry(value: ScalarType, since: u32, block_size: u32, items_per_thread: u32) -> TableLine {
+    TableLine { value, since, tile: Tile { block_size, items_per_thread } }
 }
 
 /// Tiles of SpMV by merge path.
-const SPMV_MERGE: &[Entry] = &[entry(ScalarType::F32, 0, 128, 9), entry(ScalarType::F64, 0, 128, 9)];
+const SPMV_MERGE: &[TableLine] = &[entry(ScalarType::F32, 0, 128, 9), entry(ScalarType::F64, 0, 128, 9)];
 
 /// Tile of SpMV by merge path; `None` for values that SpMV does not take. Devices without a compute
 /// capability get the newest generation's.
@@ -26,7 +26,7 @@ pub(crate) fn spmv_merge(value: ScalarType, compute_capability: Option<(u32, u32
 }
 
 /// Tiles of SpMV by a flat split: threads per block, and nonzeros per thread.
-const SPMV_FLAT: &[Entry] = &[entry(ScalarType::F32, 0, 128, 15), entry(ScalarType::F64, 0, 128, 9)];
+const SPMV_FLAT: &[TableLine] = &[entry(ScalarType::F32, 0, 128, 15), entry(ScalarType::F64, 0, 128, 9)];
 
 /// Tile of SpMV by a flat split of the nonzeros, like [`spmv_merge`].
 pub(crate) fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
@@ -34,7 +34,7 @@ pub(crate) fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)
 }
 
 /// Row blocks of CSR-Adaptive: threads per block, and nonzeros per thread.
-const SPMV_ADAPTIVE: &[Entry] = &[entry(ScalarType::F32, 0, 128, 8), entry(ScalarType::F64, 0, 128, 12)];
+const SPMV_ADAPTIVE: &[TableLine] = &[entry(ScalarType::F32, 0, 128, 8), entry(ScalarType::F64, 0, 128, 12)];
 
 /// Row blocks of SpMV by CSR-Adaptive, like [`spmv_merge`].
 pub(crate) fn spmv_adaptive(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
@@ -53,7 +53,7 @@ pub(crate) fn spmv_lanes(rows: u64, nonzeros: u64) -> u32 {
 /// Number of entries per warp in SpMV of coordinates: one carry each, and enough warps for a GPU.
 pub(crate) const COO_INTERVAL: u32 = 512;
 
-fn select(table: &[Entry], value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
+fn select(table: &[TableLine], value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
     let number = |(major, minor): (u32, u32)| major.saturating_mul(10).saturating_add(minor);
     let capability = compute_capability.map_or(u32::MAX, number);
     let usable = table.iter().filter(|entry| entry.value == value && entry.since <= capability);
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn every_tile_has_a_kernel() {
-        fn check<F32: Kernel, F64: Kernel>(table: &[Entry]) {
+        fn check<F32: Kernel, F64: Kernel>(table: &[TableLine]) {
             for entry in table {
                 let Tile { block_size, items_per_thread } = entry.tile;
                 let found = match entry.value {

@@ -29,12 +29,12 @@ struct Input<B, W> {
 }
 
 #[derive(Clone, Copy)]
-struct Output<B, W> {
+struct SortOutput<B, W> {
     keys: GlobalMut<B>,
     values: Option<GlobalMut<W>>,
 }
 
-impl<B: Element, W: Element> Output<B, W> {
+impl<B: Element, W: Element> SortOutput<B, W> {
     fn as_input(self) -> Input<B, W> {
         Input { keys: read_only(self.keys), values: self.values.map(read_only) }
     }
@@ -62,7 +62,7 @@ pub(crate) fn sort_keys<K: SortKey>(
     let mut first = device.uninitialized(keys.len())?;
     let mut second = device.uninitialized(if sweep.passes.count() > 1 { keys.len() } else { 0 })?;
     let source = (keys.view().reinterpret(), None);
-    let buffers = [&mut first, &mut second].map(|keys| Output { keys: output(keys), values: None });
+    let buffers = [&mut first, &mut second].map(|keys| SortOutput { keys: output(keys), values: None });
     // SAFETY: the buffers are of this device and as long as the keys, the second one where it is used.
     unsafe { sweep.run(source, buffers) }?;
     Ok(if sweep.ends_in_first() { first } else { second })
@@ -78,7 +78,7 @@ pub(crate) fn sort_keys_in_place<K: SortKey>(
     };
     let mut other = device.uninitialized(keys.len())?;
     let source = (keys.as_aligned().reinterpret(), None);
-    let buffers = [&mut other, &mut *keys].map(|keys| Output { keys: output(keys), values: None });
+    let buffers = [&mut other, &mut *keys].map(|keys| SortOutput { keys: output(keys), values: None });
     // SAFETY: the buffers are of this device and as long as the keys; the first pass does not write the second.
     unsafe { sweep.run(source, buffers) }?;
     if sweep.ends_in_first() {
@@ -102,7 +102,7 @@ pub(crate) fn sort_pairs<K: SortKey, V: PairValue>(
     let mut second = (device.uninitialized(second_len)?, device.uninitialized(second_len)?);
     let source = (keys.view().reinterpret(), Some(input(values)));
     let buffers = [&mut first, &mut second]
-        .map(|(keys, values)| Output { keys: output(keys), values: Some(output::<V, _>(values)) });
+        .map(|(keys, values)| SortOutput { keys: output(keys), values: Some(output::<V, _>(values)) });
     // SAFETY: as in `sort_keys`.
     unsafe { sweep.run(source, buffers) }?;
     Ok(if sweep.ends_in_first() { first } else { second })
@@ -132,7 +132,7 @@ pub(crate) fn sort_bits_in_place<K: Pod + Element, B: RadixKey, V: Pod + Element
     let mut other_values = device.uninitialized(len)?;
     let source = (keys.as_aligned().reinterpret(), Some(input(values)));
     let buffers = [(&mut other_keys, &mut other_values), (&mut *keys, &mut *values)]
-        .map(|(keys, values)| Output { keys: output(keys), values: Some(output::<V, _>(values)) });
+        .map(|(keys, values)| SortOutput { keys: output(keys), values: Some(output::<V, _>(values)) });
     // SAFETY: as in `sort_keys_in_place`.
     unsafe { sweep.run(source, buffers) }?;
     if sweep.ends_in_first() {
@@ -258,7 +258,7 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
     unsafe fn run(
         &mut self,
         (keys, values): (Global<B, Aligned16>, Option<Global<W>>),
-        buffers: [Output<B, W>; 2],
+        buffers: [SortOutput<B, W>; 2],
     ) -> Result<(), DeviceError> {
         // SAFETY: guaranteed by the caller.
         unsafe { self.find_bases(keys) }?;
@@ -293,7 +293,7 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
         }
     }
 
-    unsafe fn pass(&mut self, pass: u32, from: Input<B, W>, to: Output<B, W>) -> Result<(), DeviceError> {
+    unsafe fn pass(&mut self, pass: u32, from: Input<B, W>, to: SortOutput<B, W>) -> Result<(), DeviceError> {
         for (index, first) in (0..self.len).step_by(self.portion).enumerate() {
             let len = self.portion.min(self.len - first);
             self.status.set_zero()?;
@@ -324,7 +324,7 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
         &self,
         pass: Pass<B>,
         Input { keys, values }: Input<B, W>,
-        to: Output<B, W>,
+        to: SortOutput<B, W>,
     ) -> Result<(), DeviceError> {
         let (sorted_keys, len) = (to.keys, pass.len as usize);
         let shared = |value_bytes| {
@@ -370,9 +370,10 @@ mod tests {
                 (keys, device.uninitialized::<u64>(len).expect("memory"))
             });
             let source = (source.as_aligned(), Some(input(&places)));
-            let outputs = buffers
-                .each_mut()
-                .map(|(keys, values)| Output { keys: output(keys), values: Some(output::<u64, _>(values)) });
+            let outputs = buffers.each_mut().map(|(keys, values)| SortOutput {
+                keys: output(keys),
+                values: Some(output::<u64, _>(values)),
+            });
             // SAFETY: all buffers are `len` long and of this device.
             unsafe { sweep.run(source, outputs) }.expect("sorted");
             let (keys, values) = &buffers[usize::from(!sweep.ends_in_first())];

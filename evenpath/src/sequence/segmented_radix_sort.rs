@@ -1,7 +1,7 @@
 //! Sorts of segments on devices that run kernels. Segments that fit a tile are sorted in one block each, or several in one:
 //! short ones by counting, others by radix. The tiles of longer segments are sorted the same way, and then merged.
 //!
-//! Elements are divided into windows. A block sorts the segments that start in its window, together if they
+//! Elements are divided into chunks. A block sorts the segments that start in its chunk, together if they
 //! fit a tile, so work is even for any number of segments. Only the device knows the number of tiles of
 //! longer segments: the host waits once for it.
 
@@ -21,8 +21,8 @@ use crate::keys::{Comparison, PairValue, SortKey};
 use crate::operand::{OpError, Pairs};
 use crate::operation::Operator;
 
-/// Length of a window in quarters of a tile. The rest is room for the last segment that starts in it.
-const WINDOW_QUARTERS: usize = 3;
+/// Length of a chunk in quarters of a tile. The rest is room for the last segment that starts in it.
+const CHUNK_QUARTERS: usize = 3;
 
 /// Maximum length of a segment that is sorted by counting.
 const MOST_COUNTED: u32 = 32;
@@ -38,7 +38,7 @@ pub(crate) fn sort_keys<K: SortKey, O: Offset>(
         return Ok(keys.copied()?);
     }
     device.prepare(kernels::<SortSegmentKeys<K::Bits>, O>)?;
-    let cut = Cut::new(row_offsets, len, tile_items::<K::Bits>())?;
+    let cut = DividedSegments::new(row_offsets, len, tile_items::<K::Bits>())?;
     if cut.longest == len {
         return radix_sort::sort_keys(keys, comparison);
     }
@@ -46,14 +46,14 @@ pub(crate) fn sort_keys<K: SortKey, O: Offset>(
     let mut other = device.uninitialized::<K>(cut.other_len(len))?;
     let buffers = [output(&mut sorted), output(&mut other)];
     let sort = |tiles: Tiles<'_>| {
-        let launch = device.kernel().blocks(tiles.parts.len())?;
+        let launch = device.kernel().blocks(tiles.ranges.len())?;
         let kernel = SortSegmentKeys {
             keys: input(keys),
             sorted_keys: targets(buffers, cut.has_long()),
             segments: cut.segment_tiles(tiles, comparison),
         };
-        // SAFETY: the parts are within the keys, disjoint and no longer than a tile; they are of whole segments or of one
-        // longer one, and there is a mark per key. A part goes to the other buffer only if there are longer segments, and
+        // SAFETY: the ranges are within the keys, disjoint and no longer than a tile; they are of whole segments or of one
+        // longer one, and there is a mark per key. A range goes to the other buffer only if there are longer segments, and
         // then it is as long as the keys. Buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }
     };
@@ -84,7 +84,7 @@ pub(crate) fn sort_pairs<K: SortKey, V: PairValue, O: Offset>(
         return Ok((keys.copied()?, values.copied()?));
     }
     device.prepare(kernels::<SortSegmentPairs<K::Bits, V::Bits>, O>)?;
-    let cut = Cut::new(row_offsets, len, tile_items::<K::Bits>())?;
+    let cut = DividedSegments::new(row_offsets, len, tile_items::<K::Bits>())?;
     if cut.longest == len {
         return radix_sort::sort_pairs(Pairs { keys, values }, comparison);
     }
@@ -94,7 +94,7 @@ pub(crate) fn sort_pairs<K: SortKey, V: PairValue, O: Offset>(
     let key_buffers = [output(&mut sorted_keys), output(&mut other_keys)];
     let value_buffers = [output(&mut sorted_values), output(&mut other_values)];
     let sort = |tiles: Tiles<'_>| {
-        let launch = device.kernel().blocks(tiles.parts.len())?;
+        let launch = device.kernel().blocks(tiles.ranges.len())?;
         let kernel = SortSegmentPairs::<_, V::Bits> {
             keys: input(keys),
             sorted_keys: targets(key_buffers, cut.has_long()),
@@ -138,9 +138,9 @@ pub(crate) fn temporary_bytes<K: SortKey>(
         return 0;
     }
     let capacity = tile_items::<K::Bits>();
-    let windows = window_count(len, capacity);
-    // Two parts and one word about a long segment for each window, totals, and marks.
-    let cut = 8 * (3 * windows as u64 + 3) + 4 * len.div_ceil(32) as u64;
+    let chunks = chunk_count(len, capacity);
+    // Two ranges and one word about a long segment for each chunk, totals, and marks.
+    let cut = 8 * (3 * chunks as u64 + 3) + 4 * len.div_ceil(32) as u64;
     let most_long = segments.min(len / (capacity + 1));
     if most_long == 0 {
         return cut;
@@ -148,9 +148,9 @@ pub(crate) fn temporary_bytes<K: SortKey>(
     // The sums of the words, four words per pair of tiles, and a second buffer.
     let tiles = len / (2 * capacity) + most_long;
     let sums = ScanOptions::<u64>::exclusive(Operator::Sum);
-    let scan = scan::values_temporary_bytes(windows + 1, sums).max(32 * tiles as u64);
+    let scan = scan::values_temporary_bytes(chunks + 1, sums).max(32 * tiles as u64);
     let other = (len as u64).saturating_mul((K::SIZE + value_bytes.unwrap_or(0)) as u64);
-    let runs = (8 * (windows as u64 + 1) + scan).saturating_add(other);
+    let runs = (8 * (chunks as u64 + 1) + scan).saturating_add(other);
     // A single segment of everything is sorted as a whole.
     let whole = radix_sort::temporary_bytes::<K>(len, value_bytes, comparison);
     cut.saturating_add(runs.max(whole))
@@ -161,12 +161,12 @@ fn tile_items<B: RadixKey>() -> usize {
     instance::<SortSegmentKeys<B>>().tile_items()
 }
 
-fn window_items(capacity: usize) -> usize {
-    capacity / 4 * WINDOW_QUARTERS
+fn chunk_items(capacity: usize) -> usize {
+    capacity / 4 * CHUNK_QUARTERS
 }
 
-fn window_count(len: usize, capacity: usize) -> usize {
-    len.div_ceil(window_items(capacity))
+fn chunk_count(len: usize, capacity: usize) -> usize {
+    len.div_ceil(chunk_items(capacity))
 }
 
 /// The kernels of every sort by the tile kernel `T`, to be compiled ahead.
@@ -174,53 +174,53 @@ fn kernels<T: Kernel, O: Offset>() -> Kernels {
     sum_kernel::<u64>().and::<CutSegments<O>>().and::<MarkSegments<O>>().and::<T>()
 }
 
-/// Destinations of sorted parts; only the first buffer if the second is not used.
+/// Destinations of sorted ranges; only the first buffer if the second is not used.
 fn targets<T: Element>([usual, other]: [GlobalMut<T>; 2], has_other: bool) -> Targets<T> {
     Targets { usual, other: if has_other { other } else { usual } }
 }
 
-/// Parts to be sorted, one per block.
+/// Ranges to be sorted, one per block.
 #[derive(Clone, Copy)]
 struct Tiles<'a> {
-    parts: &'a DeviceSlice<u64>,
+    ranges: &'a DeviceSlice<u64>,
     /// True if they become runs, which stay sortable until they are merged.
     are_runs: bool,
 }
 
-/// Segments divided into parts that fit tiles.
-struct Cut {
-    /// Two per window: see [`CutSegments`].
-    parts: DeviceVec<u64>,
+/// Segments divided into ranges that fit tiles.
+struct DividedSegments {
+    /// Two per chunk: see [`CutSegments`].
+    ranges: DeviceVec<u64>,
     /// One bit per element, set at the start of a segment.
     heads: DeviceVec<u32>,
     /// Length of the longest segment that does not fit a tile.
     longest: usize,
     /// The tiles of those segments, unless one has all elements.
-    runs: Option<Runs>,
+    runs: Option<LongRuns>,
 }
 
-impl Cut {
+impl DividedSegments {
     /// Divides segments, given by valid row offsets of `len` elements, for tiles of `capacity`. Waits for the
     /// device.
     fn new<O: Offset>(row_offsets: &DeviceSlice<O>, len: usize, capacity: usize) -> Result<Self, OpError> {
         let (device, rows) = (row_offsets.device(), row_offsets.len() - 1);
-        let windows = window_count(len, capacity);
-        let launch = device.kernel().warps(windows + 1)?;
-        let mut parts = device.uninitialized(2 * windows)?;
-        let mut long = device.uninitialized(windows + 1)?;
+        let chunks = chunk_count(len, capacity);
+        let launch = device.kernel().warps(chunks + 1)?;
+        let mut ranges = device.uninitialized(2 * chunks)?;
+        let mut long = device.uninitialized(chunks + 1)?;
         let mut totals = device.zeros(2)?;
         let kernel = CutSegments {
             row_offsets: row_offsets.as_global(),
-            parts: parts.as_global_mut(),
+            ranges: ranges.as_global_mut(),
             long: long.as_global_mut(),
             totals: totals.as_global_mut(),
             rows: rows as u32,
             len: len as u32,
-            windows: windows as u32,
-            window: window_items(capacity) as u32,
+            chunks: chunks as u32,
+            chunk: chunk_items(capacity) as u32,
             capacity: capacity as u32,
         };
-        // SAFETY: the row offsets are valid, there are two parts per window and one word more than windows, and buffers
+        // SAFETY: the row offsets are valid, there are two ranges per chunk and one word more than chunks, and buffers
         // are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
         let launch = device.kernel().threads(rows)?;
@@ -234,8 +234,9 @@ impl Cut {
         unsafe { launch.launch(kernel) }?;
         let [pairs, longest] = totals.first::<2>()?.map(|total: u64| total as usize);
         let has_runs = pairs > 0 && longest < len;
-        let runs = if has_runs { Some(Runs::new(&parts, &long, [pairs, longest, capacity])?) } else { None };
-        Ok(Self { parts, heads, longest, runs })
+        let runs =
+            if has_runs { Some(LongRuns::new(&ranges, &long, [pairs, longest, capacity])?) } else { None };
+        Ok(Self { ranges, heads, longest, runs })
     }
 
     fn has_long(&self) -> bool {
@@ -249,14 +250,14 @@ impl Cut {
 
     /// The segments that fit tiles.
     fn short_tiles(&self) -> Tiles<'_> {
-        Tiles { parts: &self.parts, are_runs: false }
+        Tiles { ranges: &self.ranges, are_runs: false }
     }
 
-    /// Parts as a kernel argument.
+    /// Ranges as a kernel argument.
     fn segment_tiles<B: RadixKey>(&self, tiles: Tiles<'_>, comparison: Comparison<B>) -> SegmentTiles<B> {
         let Comparison { order, begin, end } = comparison;
         SegmentTiles {
-            parts: tiles.parts.as_global(),
+            ranges: tiles.ranges.as_global(),
             heads: self.heads.as_global(),
             order,
             stored_order: if tiles.are_runs { KeyOrder::UNSIGNED } else { order },
@@ -268,7 +269,7 @@ impl Cut {
 }
 
 /// Segments longer than a tile, as tiles that are sorted and merged.
-struct Runs {
+struct LongRuns {
     /// Two per pair: see [`ListRuns`].
     tiles: DeviceVec<u64>,
     /// The segment of each pair, and its index there.
@@ -277,24 +278,24 @@ struct Runs {
     rounds: u32,
 }
 
-impl Runs {
+impl LongRuns {
     /// Creates the runs from the output of [`CutSegments`], given the number of pairs of tiles, the length of
     /// the longest segment and of a tile.
     fn new(
-        parts: &DeviceSlice<u64>,
+        ranges: &DeviceSlice<u64>,
         long: &DeviceSlice<u64>,
         [count, longest, capacity]: [usize; 3],
     ) -> Result<Self, OpError> {
-        let device: &Device = parts.device();
+        let device: &Device = ranges.device();
         let before = scan::values(long, ScanOptions::exclusive(Operator::Sum))?;
         let launch = device.kernel().threads(count)?;
         let (mut tiles, mut pairs) = (device.uninitialized(2 * count)?, device.uninitialized(2 * count)?);
         let kernel = ListRuns {
             before: before.as_global(),
-            parts: parts.as_global(),
+            ranges: ranges.as_global(),
             tiles: tiles.as_global_mut(),
             pairs: pairs.as_global_mut(),
-            windows: (long.len() - 1) as u32,
+            chunks: (long.len() - 1) as u32,
             count: count as u32,
             capacity: capacity as u32,
         };
@@ -306,7 +307,7 @@ impl Runs {
 
     /// The tiles to be sorted.
     fn tiles(&self) -> Tiles<'_> {
-        Tiles { parts: &self.tiles, are_runs: true }
+        Tiles { ranges: &self.tiles, are_runs: true }
     }
 
     /// One round of merges, as a kernel argument.

@@ -5,7 +5,7 @@
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
 use evenpath_kernels::hisparse::queue::{
-    traverse, traverse_shared_bytes, Entries, EntryOperation, Queues, Tree,
+    traverse, traverse_shared_bytes, EntryOperation, LoadedEntries, Queues, Tree,
 };
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, Arena, GlobalMut};
@@ -36,7 +36,7 @@ struct Maximum {
 
 impl EntryOperation<f32> for Maximum {
     #[device(track_caller)]
-    fn entries<const N: usize>(&mut self, _row: u32, col: u32, entries: Entries<f32, N>) {
+    fn entries<const N: usize>(&mut self, _row: u32, col: u32, entries: LoadedEntries<f32, N>) {
         for k in 0..N {
             if entries.present[k] {
                 // The column within the leaf is in the low byte.

@@ -1,10 +1,10 @@
 //! Balanced path: where an equal share of a set operation begins.
 //!
-//! The copies of a key in a sequence are ranked 0, 1, …; a copy in A and one in B *match* if their keys and ranks are
+//! The copies of a key in a sequence are numbered 0, 1, …; a copy in A and one in B *match* if their keys and numbers are
 //! equal. The path takes keys in order, and within a key's copies one of A and one of B in turn, then what is left of
 //! the longer run. A diagonal that would come between two that match is *starred*: it takes one element of B more, so
 //! that no match is ever cut (Baxter, "Modern GPU", 2013; Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse
-//! Matrix Operations on GPUs using Merge Path", IPDPS 2015, section III-B). On one side of a cut, ranks count on from
+//! Matrix Operations on GPUs using Merge Path", IPDPS 2015, section III-B). On one side of a cut, numbers count on from
 //! where the other side left off: either both sequences have the same number of copies before it, or one has none after
 //! it.
 
@@ -15,7 +15,7 @@ use super::{merge_path, Index};
 
 /// Cut of the path by a diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cut<T> {
+pub struct PathCut<T> {
     /// Elements of A before the cut.
     pub a: T,
     /// Elements of B before the cut: with `a` as many as the diagonal says, and one more if starred.
@@ -34,11 +34,11 @@ pub fn search<T: Index, K: Copy + PartialOrd>(
     b_len: T,
     a: impl Fn(T) -> K,
     b: impl Fn(T) -> K,
-) -> Cut<T> {
+) -> PathCut<T> {
     let (zero, one) = (T::from(0), T::from(1));
     let a_cut = merge_path::search(diagonal, a_len, b_len, &a, &b);
     let b_cut = diagonal - a_cut;
-    let unchanged = Cut { a: a_cut, b: b_cut };
+    let unchanged = PathCut { a: a_cut, b: b_cut };
     if b_cut >= b_len {
         return unchanged;
     }
@@ -50,20 +50,20 @@ pub fn search<T: Index, K: Copy + PartialOrd>(
     }
     if in_a && !in_b && !(a_cut > one && a(a_cut - one - one) == key) {
         // One copy in A is taken, and the first of B, which matches it, is not.
-        return Cut { a: a_cut, b: b_cut + one };
+        return PathCut { a: a_cut, b: b_cut + one };
     }
-    stairs(Cut { a: a_cut, b: b_cut }, b_len, key, a, b)
+    stairs(PathCut { a: a_cut, b: b_cut }, b_len, key, a, b)
 }
 
 /// Moves the merge path's cut within the copies of `key` to where both sequences' copies are taken in turn.
 #[device]
 fn stairs<T: Index, K: Copy + PartialOrd>(
-    cut: Cut<T>,
+    cut: PathCut<T>,
     b_len: T,
     key: K,
     a: impl Fn(T) -> K,
     b: impl Fn(T) -> K,
-) -> Cut<T> {
+) -> PathCut<T> {
     let one = T::from(1);
     let a_start = run_start(cut.a, key, &a);
     let b_start = run_start(cut.b, key, &b);
@@ -79,7 +79,7 @@ fn stairs<T: Index, K: Copy + PartialOrd>(
     let a_advance = taken - b_advance;
     let starred = a_advance == b_advance + one && b_advance < b_copies;
     let b_cut = b_start + b_advance;
-    Cut { a: a_start + a_advance, b: if starred { b_cut + one } else { b_cut } }
+    PathCut { a: a_start + a_advance, b: if starred { b_cut + one } else { b_cut } }
 }
 
 /// Returns the first of the elements before `end` that are equal to `key` without a gap: strides double until they

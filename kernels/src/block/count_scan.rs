@@ -18,7 +18,7 @@ pub struct CountScan<C, const BLOCK: usize> {
 
 /// Result of a scan of counts for a thread.
 #[derive(Debug, Clone, Copy)]
-pub struct Counted<C> {
+pub struct ScannedCount<C> {
     /// The counts of the threads before this one.
     pub before: C,
     /// The counts of the whole block.
@@ -41,7 +41,7 @@ impl<C: Count, const BLOCK: usize> CountScan<C, BLOCK> {
     /// barrier, before which the scan's memory is written: a second scan in the same memory needs a
     /// barrier between.
     #[device(track_caller)]
-    pub fn exclusive(self, count: C) -> Counted<C> {
+    pub fn exclusive(self, count: C) -> ScannedCount<C> {
         let inclusive = warp::inclusive_sum(count);
         let own_warp = thread::warp() as usize;
         if thread::lane() == thread::WARP_SIZE - 1 {
@@ -57,6 +57,6 @@ impl<C: Count, const BLOCK: usize> CountScan<C, BLOCK> {
             }
             total += sum;
         }
-        Counted { before, total }
+        ScannedCount { before, total }
     }
 }

@@ -1,4 +1,4 @@
-//! Rows of a CSR matrix that have elements, and the rank of each among them.
+//! Rows of a CSR matrix that have elements, and the place of each among them.
 
 use evenpath_simt::{device, thread, Arena, Global, GlobalMut, Shared};
 

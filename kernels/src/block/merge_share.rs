@@ -1,32 +1,32 @@
 //! A merge of a tile that is in shared memory, an equal share of the output per thread.
 use evenpath_simt::{device, thread, Shared};
 
-use super::balanced_path::Cut;
+use super::balanced_path::PathCut;
 use super::merge_path;
-use super::two_sequences::{Staged, TilePair};
+use super::two_sequences::{StagedSequences, TilePair};
 use crate::unroll::unroll;
-use crate::{Bits, Key};
+use crate::{Key, ValueBits};
 
-/// Number that [`Share::stage_sources`] adds to indices of B: at least the elements of a tile.
+/// Number that [`MergeShare::stage_sources`] adds to indices of B: at least the elements of a tile.
 pub const FROM_B: u16 = 1 << 15;
 
 /// A thread's share of a tile's output: up to `ITEMS` elements in order.
-pub struct Share<K, const ITEMS: usize> {
+pub struct MergeShare<K, const ITEMS: usize> {
     keys: [K; ITEMS],
     /// A bit for each of them that is A's.
     from_a: u32,
     /// Elements of A and of B in the tile before them.
-    start: Cut<u32>,
+    start: PathCut<u32>,
 }
 
-impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
+impl<K: Key, const ITEMS: usize> MergeShare<K, ITEMS> {
     /// Merges by what `by` makes of the keys; for every thread of a block.
     #[device(track_caller)]
-    pub fn merge(pair: &TilePair, staged: Staged<K>, by: impl Fn(K) -> K + Copy) -> Self {
+    pub fn merge(pair: &TilePair, staged: StagedSequences<K>, by: impl Fn(K) -> K + Copy) -> Self {
         let diagonal = (thread::index() * ITEMS as u32).min(pair.len());
         let (a, b) = (|i: u32| by(staged.a.load(i as usize)), |i: u32| by(staged.b.load(i as usize)));
         let a_start = merge_path::search(diagonal, pair.a_len, pair.b_len, a, b);
-        let start = Cut { a: a_start, b: diagonal - a_start };
+        let start = PathCut { a: a_start, b: diagonal - a_start };
         if pair.is_inner(1) {
             Self::walk::<false>(pair, staged, start, by)
         } else {
@@ -39,8 +39,8 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     #[device]
     fn walk<const BOUNDED: bool>(
         pair: &TilePair,
-        staged: Staged<K>,
-        start: Cut<u32>,
+        staged: StagedSequences<K>,
+        start: PathCut<u32>,
         by: impl Fn(K) -> K,
     ) -> Self {
         // The elements to come, and where the tile's end.
@@ -75,7 +75,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
 
     /// Writes the keys, changed by `change`, to shared memory in the order of the output. They replace the tile.
     #[device(track_caller)]
-    pub fn stage(&self, staged: Staged<K>, change: impl Fn(K) -> K) {
+    pub fn stage(&self, staged: StagedSequences<K>, change: impl Fn(K) -> K) {
         for item in 0..ITEMS {
             staged.elements.store(thread::index() as usize * ITEMS + item, change(self.keys[item]));
         }
@@ -83,7 +83,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
 
     /// Returns the values of the thread's elements.
     #[device(track_caller)]
-    pub fn gather<V: Bits>(&self, staged: Staged<V>) -> [V; ITEMS] {
+    pub fn gather<V: ValueBits>(&self, staged: StagedSequences<V>) -> [V; ITEMS] {
         let (mut a, mut b) = (staged.a.skip(self.start.a as usize), staged.b.skip(self.start.b as usize));
         let mut values = [V::ZERO; ITEMS];
         for item in 0..ITEMS {

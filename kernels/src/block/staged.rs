@@ -7,11 +7,11 @@ use crate::key::packet_of;
 
 /// `BLOCK × ITEMS` elements in shared memory, `ITEMS` consecutive ones per thread.
 #[derive(Debug, Clone, Copy)]
-pub struct Staged<T, const BLOCK: usize, const ITEMS: usize> {
+pub struct StagedTile<T, const BLOCK: usize, const ITEMS: usize> {
     elements: Shared<T>,
 }
 
-impl<T: Element, const BLOCK: usize, const ITEMS: usize> Staged<T, BLOCK, ITEMS> {
+impl<T: Element, const BLOCK: usize, const ITEMS: usize> StagedTile<T, BLOCK, ITEMS> {
     const LEN: usize = BLOCK * ITEMS;
     /// Elements in 16 bytes.
     const PACKET: usize = 16 / T::SIZE;

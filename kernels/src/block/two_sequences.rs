@@ -3,7 +3,7 @@ use core::marker::PhantomData;
 
 use evenpath_simt::{device, parameters, thread, Aligned16, Arena, Element, Global, Packet, Shared};
 
-use super::balanced_path::Cut;
+use super::balanced_path::PathCut;
 use crate::key::packet_of;
 use crate::unroll::unroll;
 
@@ -51,7 +51,7 @@ const MANY: u32 = 1 << 30;
 /// continues after the tile. After them come at least as many meaningless elements as a thread has items,
 /// so that walking past an end reads only memory that was written.
 #[derive(Debug, Clone, Copy)]
-pub struct Staged<T> {
+pub struct StagedSequences<T> {
     /// The memory, aligned to 16 bytes.
     pub elements: Shared<T>,
     /// Elements of A, starting at the tile's first.
@@ -60,12 +60,12 @@ pub struct Staged<T> {
     pub b: Shared<T>,
 }
 
-/// Bytes of [`Staged`] memory for a tile of up to `block` × `items` elements and one: a multiple of 16.
+/// Bytes of [`StagedSequences`] memory for a tile of up to `block` × `items` elements and one: a multiple of 16.
 pub const fn staged_bytes<T: Element>(block: usize, items: usize) -> usize {
     staged_len::<T>(block, items) * T::SIZE
 }
 
-/// Elements of [`Staged`] memory for a tile of up to `block` × `items` elements and one.
+/// Elements of [`StagedSequences`] memory for a tile of up to `block` × `items` elements and one.
 const fn staged_len<T: Element>(block: usize, items: usize) -> usize {
     let packet = 16 / T::SIZE;
     // Each sequence begins in a packet and ends in one, and has one element more than the tile.
@@ -80,7 +80,7 @@ impl TilePair {
     /// later cut can lie before an earlier one; the tile is then still inside both sequences, and no longer than from
     /// cut to cut.
     #[device]
-    pub fn between(start: Cut<u64>, end: Cut<u64>, a_len: u64, b_len: u64) -> Self {
+    pub fn between(start: PathCut<u64>, end: PathCut<u64>, a_len: u64, b_len: u64) -> Self {
         let len = (end.a + end.b - start.a - start.b) as u32;
         let a_tile = if end.a <= start.a {
             0
@@ -166,8 +166,8 @@ impl TilePair {
         a: Global<T, Aligned16>,
         b: Global<T, Aligned16>,
     ) -> Fetched<T, BLOCK, ITEMS> {
-        let a = Side::<T>::new(a, self.a_first, self.a_len, self.a_rest);
-        let b = Side::<T>::new(b, self.b_first, self.b_len, self.b_rest);
+        let a = SequenceView::<T>::new(a, self.a_first, self.a_len, self.a_rest);
+        let b = SequenceView::<T>::new(b, self.b_first, self.b_len, self.b_rest);
         let packet = (16 / T::SIZE) as u32;
         let reach = (Fetched::<T, BLOCK, ITEMS>::ROUNDS * BLOCK) as u32 * packet;
         let (a_skew, b_start) = (a.skew, a.packets * packet + b.skew);
@@ -195,7 +195,7 @@ impl TilePair {
     }
 }
 
-/// Bytes of [`Staged`] memory that [`TilePair::stage_each`] fills.
+/// Bytes of [`StagedSequences`] memory that [`TilePair::stage_each`] fills.
 pub const fn staged_each_bytes<T: Element>(block: usize, items: usize) -> usize {
     block * (items + 1) * T::SIZE
 }
@@ -210,7 +210,7 @@ impl TilePair {
         a: Global<T>,
         b: Global<T>,
         elements: Shared<T>,
-    ) -> Staged<T> {
+    ) -> StagedSequences<T> {
         const { assert!(BLOCK > ITEMS + 2, "memory past the tile") };
         let a_count = (self.a_len + u32::from(self.a_len < self.a_rest)) as usize;
         let b_count = (self.b_len + u32::from(self.b_len < self.b_rest)) as usize;
@@ -233,7 +233,7 @@ impl TilePair {
             elements.store(thread::index() as usize + item * BLOCK, own[item]);
         }
         elements.store(thread::index() as usize + ITEMS * BLOCK, last);
-        Staged { elements, a: elements, b: elements.skip(a_count) }
+        StagedSequences { elements, a: elements, b: elements.skip(a_count) }
     }
 }
 
@@ -258,19 +258,19 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Fetched<T, BLOCK, ITEMS
 
     /// Writes the tile to shared memory, from [`take_memory`](Self::take_memory). The caller has the barrier after it.
     #[device(track_caller)]
-    pub fn stage(&self, elements: Shared<T>) -> Staged<T> {
+    pub fn stage(&self, elements: Shared<T>) -> StagedSequences<T> {
         for round in 0..Self::ROUNDS {
             let first = (thread::index() as usize + round * BLOCK) * (16 / T::SIZE);
             if first < staged_len::<T>(BLOCK, ITEMS) {
                 elements.store_16(first, self.packets[round]);
             }
         }
-        Staged { elements, a: elements.skip(self.a as usize), b: elements.skip(self.b as usize) }
+        StagedSequences { elements, a: elements.skip(self.a as usize), b: elements.skip(self.b as usize) }
     }
 }
 
 /// A tile's part of one sequence.
-struct Side<T> {
+struct SequenceView<T> {
     /// Elements, starting at the packet that holds the tile's first.
     view: Global<T, Aligned16>,
     /// Elements of the view before the tile's first.
@@ -280,7 +280,7 @@ struct Side<T> {
     left: u32,
 }
 
-impl<T: Element> Side<T> {
+impl<T: Element> SequenceView<T> {
     #[device]
     fn new(view: Global<T, Aligned16>, first: usize, len: u32, rest: u32) -> Self {
         let packet = 16 / T::SIZE;

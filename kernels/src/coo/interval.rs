@@ -4,7 +4,7 @@ use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Globa
 
 use crate::block::segmented_scan::warp_inclusive;
 use crate::update::Update;
-use crate::CooView;
+use crate::GlobalCoo;
 
 /// Consecutive entries that a lane loads in one access.
 const VECTOR: usize = 4;
@@ -13,7 +13,7 @@ kernel! {
     /// Adds to y, or writes, the sums of the rows that end in an interval; keeps each interval's carry.
     pub struct CooInterval<V: Float> {
         /// The matrix.
-        pub matrix: CooView<V>,
+        pub matrix: GlobalCoo<V>,
         /// The dense vector, one element per column.
         pub x: Global<V>,
         /// The result, one element per row. Its `beta` is for rows that end in an interval.
@@ -39,7 +39,7 @@ struct Open<V> {
 
 /// An interval's entries.
 #[derive(Clone, Copy)]
-struct Entries<V> {
+struct IntervalEntries<V> {
     row_indices: Global<u32, Aligned16>,
     column_indices: Global<u32, Aligned16>,
     values: Global<V, Aligned16>,
@@ -57,7 +57,7 @@ impl<V: Float> CooInterval<V> {
             return;
         }
         let left = self.matrix.nonzeros - first;
-        let entries = Entries {
+        let entries = IntervalEntries {
             row_indices: self.matrix.row_indices.skip_aligned(first as usize),
             column_indices: self.matrix.column_indices.skip_aligned(first as usize),
             values: self.matrix.values.skip_aligned(first as usize),
@@ -76,7 +76,7 @@ impl<V: Float> CooInterval<V> {
     }
 }
 
-impl<V: Float> Entries<V> {
+impl<V: Float> IntervalEntries<V> {
     /// Continues from `open` through the `32 * ITEMS` entries starting at `step`; all loads are issued before the first
     /// is used. Every lane has `VECTOR` consecutive entries at a time.
     #[device(track_caller)]

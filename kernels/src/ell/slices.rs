@@ -3,7 +3,7 @@ use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMu
 
 use super::row::PADDING;
 use crate::block::radix_sort::{warp_striped, RadixSort};
-use crate::{CsrView, Offset, Pattern, RowMap};
+use crate::{GlobalCsr, GlobalPattern, Offset, RowMap};
 
 /// Rows of a slice.
 pub const SLICE_HEIGHT: u32 = thread::WARP_SIZE;
@@ -20,7 +20,7 @@ kernel! {
     /// nonzeros and more count as equally long.
     pub struct SortWindows<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: the row at each position.
         pub order: GlobalMut<u32>,
     }
@@ -60,7 +60,7 @@ kernel! {
     /// Finds the width of each slice, that of its longest row: one thread per row.
     pub struct SliceWidths<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// The order in which its rows are stored.
         pub row_order: RowMap,
         /// Output: the width of each slice; then a zero, so that an exclusive scan ends with the sum.
@@ -95,7 +95,7 @@ kernel! {
     /// beyond.
     pub struct FillSlices<V: Float, O: Offset> {
         /// The matrix.
-        pub matrix: CsrView<V, O>,
+        pub matrix: GlobalCsr<V, O>,
         /// The order in which its rows are stored.
         pub row_order: RowMap,
         /// Start of each slice, and the end of the last one, in units of [`SLICE_HEIGHT`] slots.

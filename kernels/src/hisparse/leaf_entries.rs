@@ -34,7 +34,7 @@ kernel! {
 }
 
 /// A block's runs in shared memory.
-struct Staged {
+struct StagedRuns {
     /// Entries of the block's runs before each run.
     before: Shared<u32>,
     /// The first entry of each run in the matrix.
@@ -56,7 +56,7 @@ impl<V: Float> HiSparseFillLeaves<V> {
 
         // 2. Stage the block's runs in shared memory.
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-        let staged = Staged {
+        let staged = StagedRuns {
             before: arena.take(BLOCK),
             first: arena.take(BLOCK),
             row: arena.take(BLOCK),

@@ -30,13 +30,13 @@ pub use nodes::{node_state_words, HiSparseWriteNodes, SortedRuns};
 pub use place::{place_state_words, HiSparseLinkNodes, HiSparsePlaceNodes, TreeNodes};
 pub use places::{HiSparsePlaceProducts, Places, MOST_CHUNK_QUADS, MOST_PART_QUADS};
 pub use pool_mut::{NodeMut, PoolMut};
-pub use runs::{run_state_words, Entries, HiSparseWriteRuns, RUN_RESULTS};
+pub use runs::{run_state_words, EntryPositions, HiSparseWriteRuns, RUN_RESULTS};
 pub use schedule::{
-    HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, Schedule, QUAD,
+    FrozenSchedule, HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, QUAD,
 };
 pub use share::{
     HiSparseCompareNodes, HiSparseCopyKept, HiSparseHashNodes, HiSparseRebaseChildren,
     HiSparseReplaceChildren, HiSparseReplaceRoots, InnerNodes, KeptNodes, LevelNodes,
 };
-pub use spmm::{spmm_sums_bytes, HiSparseSpmm, Strided, StridedMut};
+pub use spmm::{spmm_sums_bytes, HiSparseSpmm, StridedDense, StridedMut};
 pub use spmv::{HiSparseSpmv, Orientation, Plain, Transposed};

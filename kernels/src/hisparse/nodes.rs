@@ -53,7 +53,7 @@ parameters! {
 }
 
 /// The consecutive runs of a thread.
-struct Share<K, const ITEMS: usize> {
+struct ThreadRuns<K, const ITEMS: usize> {
     keys: [K; ITEMS],
     runs: [Run; ITEMS],
     /// On how many levels, from the leaves up, each run begins a node.
@@ -63,7 +63,7 @@ struct Share<K, const ITEMS: usize> {
     entries: u32,
 }
 
-impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
+impl<K: Key, const ITEMS: usize> ThreadRuns<K, ITEMS> {
     #[device(track_caller)]
     fn load<const BLOCK: usize>(sorted: SortedRuns<K>, shape: TreeShape, tile: u32) -> Self {
         let SortedRuns { keys, runs } = sorted;
@@ -111,7 +111,7 @@ fn begun(difference: u64, d_log2: u32) -> u32 {
 }
 
 /// The results of the block's scans.
-struct Counted {
+struct ScannedLevels {
     before: LevelCounts,
     total: LevelCounts,
     entries_before: u32,
@@ -134,11 +134,11 @@ impl<const BLOCK: usize> Scans<BLOCK> {
     }
 
     #[device(track_caller)]
-    fn exclusive(self, counts: LevelCounts, entries: u32) -> Counted {
+    fn exclusive(self, counts: LevelCounts, entries: u32) -> ScannedLevels {
         let lower = self.lower.exclusive(counts.lower);
         let upper = self.upper.exclusive(counts.upper);
         let entries = self.entries.exclusive(entries);
-        Counted {
+        ScannedLevels {
             before: LevelCounts { lower: lower.before, upper: upper.before },
             total: LevelCounts { lower: lower.total, upper: upper.total },
             entries_before: entries.before,
@@ -184,7 +184,7 @@ impl<K: Key> HiSparseWriteNodes<K> {
         let bases: Shared<u32> = arena.take(MAX_DEPTH + 1);
         let ticket: Shared<u32> = arena.take(1);
         let tile = Tickets::new(self.state).draw_for_block(ticket);
-        let share = Share::<K, ITEMS>::load::<BLOCK>(self.runs, self.levels.shape, tile);
+        let share = ThreadRuns::<K, ITEMS>::load::<BLOCK>(self.runs, self.levels.shape, tile);
         let counted = scans.exclusive(share.counts, share.entries);
         // 2. Find the tile's first number on each level, and that of its first entry.
         self.look_back(&counted, tile, bases);
@@ -231,7 +231,7 @@ impl<K: Key> HiSparseWriteNodes<K> {
 
     /// Stores in `bases` the first number of a tile on each level, and that of its first entry: a warp for each.
     #[device(track_caller)]
-    fn look_back(&self, counted: &Counted, tile: u32, bases: Shared<u32>) {
+    fn look_back(&self, counted: &ScannedLevels, tile: u32, bases: Shared<u32>) {
         let TreeLevels { shape, results } = self.levels;
         let (level, tiles) = (thread::warp(), thread::grid_size());
         if level > shape.depth {

@@ -8,7 +8,7 @@ use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Glob
 
 use super::layout::{self, DENSE};
 use super::node::Pool;
-use super::schedule::{last_not_above, ListedLeaf, ListedPart, Schedule, QUAD};
+use super::schedule::{last_not_above, FrozenSchedule, ListedLeaf, ListedPart, QUAD};
 use crate::block::count_scan::CountScan;
 
 /// The largest number of quads of a chunk.
@@ -96,7 +96,7 @@ kernel! {
         /// The tree's pool.
         pub pool: Pool<V>,
         /// The schedule.
-        pub schedule: Schedule,
+        pub schedule: FrozenSchedule,
         /// The first quad of each leaf, and the number of quads at the end.
         pub firsts: Global<u64>,
         /// Output: [`Places::quads`].
@@ -112,7 +112,7 @@ kernel! {
         /// 1 if the matrix is the transpose of its content, else 0.
         pub is_transposed: u32,
     }
-    shared: Chunk::BYTES + CountScan::<u32, BLOCK>::BYTES;
+    shared: PlacesChunk::BYTES + CountScan::<u32, BLOCK>::BYTES;
     body: HiSparsePlaceProducts::place_products::<BLOCK>;
     entry: hisparse_place_products_{V} in hisparse_schedule: V in [f32, f64], 256 x 1;
 }
@@ -127,17 +127,17 @@ const WARP_SLOTS: u32 = MOST_CHUNK_QUADS * QUAD / WARPS;
 
 /// A chunk in shared memory.
 #[derive(Clone, Copy)]
-struct Chunk {
+struct PlacesChunk {
     /// The element that each slot's product adds to, and the number of products of this element before it among those of its warp.
     elements: Shared<u16>,
-    ranks: Shared<u16>,
+    earlier: Shared<u16>,
     /// The index of each quad's leaf, counted from the part's first.
     leaves: Shared<u16>,
     /// Number of products for each warp and element; in the end the place of the first one.
     counts: Shared<u16>,
 }
 
-impl Chunk {
+impl PlacesChunk {
     const SLOTS: usize = (MOST_CHUNK_QUADS * QUAD) as usize;
     const COUNTS: usize = MOST_ELEMENTS * WARPS as usize;
     const BYTES: usize = 2 * (2 * Self::SLOTS + MOST_CHUNK_QUADS as usize + Self::COUNTS);
@@ -146,7 +146,7 @@ impl Chunk {
     fn take(arena: &mut Arena) -> Self {
         Self {
             elements: arena.take(Self::SLOTS),
-            ranks: arena.take(Self::SLOTS),
+            earlier: arena.take(Self::SLOTS),
             leaves: arena.take(MOST_CHUNK_QUADS as usize),
             counts: arena.take(Self::COUNTS),
         }
@@ -180,7 +180,7 @@ impl Chunk {
             let before = if element == NONE { 0 } else { self.counts.load(count) };
             warp::sync(warp::FULL);
             if element != NONE {
-                self.ranks.store(slot, before + earlier as u16);
+                self.earlier.store(slot, before + earlier as u16);
                 if earlier == 0 {
                     self.counts.store(count, before + peers.count_ones() as u16);
                 }
@@ -222,7 +222,7 @@ impl Chunk {
             let element = self.elements.load(at as usize);
             if element != NONE {
                 let start = self.counts.load(Self::count(at / WARP_SLOTS, u32::from(element)));
-                let place = spread(u32::from(start + self.ranks.load(at as usize)), size);
+                let place = spread(u32::from(start + self.earlier.load(at as usize)), size);
                 places |= 1 << (PRESENT + slot) | u64::from(place) << (BITS * slot);
             }
         }
@@ -235,7 +235,7 @@ impl<V: Float> HiSparsePlaceProducts<V> {
     fn place_products<const BLOCK: usize>(self, mut arena: Arena) {
         const { assert!(BLOCK == MOST_ELEMENTS, "a thread for each element") };
         const { assert!(BLOCK as u32 == WARPS * thread::WARP_SIZE, "a share of the slots for each warp") };
-        let chunk = Chunk::take(&mut arena);
+        let chunk = PlacesChunk::take(&mut arena);
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let part = thread::block() as usize;
         let own_part = ListedPart::unpack(self.schedule.part_list.load_16(2 * part));
@@ -273,7 +273,7 @@ impl<V: Float> HiSparsePlaceProducts<V> {
 
     /// Writes the leaf and the elements of a quad, given by its number in the part and in the chunk.
     #[device(track_caller)]
-    fn read_quad(self, part: ListedPart, of_part: u32, of_chunk: u32, chunk: Chunk) {
+    fn read_quad(self, part: ListedPart, of_part: u32, of_chunk: u32, chunk: PlacesChunk) {
         // Every leaf has a quad.
         let quad = part.begin + u64::from(of_part);
         let end = self.schedule.leaves.min(part.leaf + of_part + 1);

@@ -50,13 +50,13 @@ impl<T: Element> PoolMut<T> {
 }
 
 impl<T: Element> NodeMut<T> {
-    /// Returns whether the node is dense: then the ranks of entries do not matter.
+    /// Returns whether the node is dense: then the positions of entries do not matter.
     #[device]
     pub fn is_dense(self) -> bool {
         self.is_dense
     }
 
-    /// Writes the entry of rank `at` in the order of coordinates.
+    /// Writes the entry at position `at` in the order of coordinates.
     #[device(track_caller)]
     pub fn put(self, at: u32, coordinates: u32, slot: T) {
         if self.is_dense {
@@ -67,7 +67,7 @@ impl<T: Element> NodeMut<T> {
         }
     }
 
-    /// Writes only the coordinates of the entry of rank `at`. A dense node has none.
+    /// Writes only the coordinates of the entry at position `at`. A dense node has none.
     #[device(track_caller)]
     pub fn put_coordinates(self, at: u32, coordinates: u32) {
         if !self.is_dense {

@@ -34,7 +34,7 @@ impl Run {
 
 parameters! {
     /// The positions of a matrix's entries, sorted by row.
-    pub struct Entries {
+    pub struct EntryPositions {
         /// Row indices, ascending.
         pub row_indices: Global<u32, Aligned16>,
         /// Column indices.
@@ -46,7 +46,7 @@ parameters! {
     }
 }
 
-impl Entries {
+impl EntryPositions {
     /// Returns whether the entry at `place` is in the given row, and in the leaf of the given column.
     #[device(track_caller)]
     fn same_run(self, row: u32, col: u32, place: u32) -> bool {
@@ -66,7 +66,7 @@ impl Entries {
 }
 
 /// The consecutive entries of a thread, and which of them begin runs.
-struct Share<const ITEMS: usize> {
+struct ThreadEntries<const ITEMS: usize> {
     rows: [u32; ITEMS],
     cols: [u32; ITEMS],
     /// The number of the first entry.
@@ -77,10 +77,10 @@ struct Share<const ITEMS: usize> {
     descents: u32,
 }
 
-impl<const ITEMS: usize> Share<ITEMS> {
+impl<const ITEMS: usize> ThreadEntries<ITEMS> {
     #[device(track_caller)]
-    fn load<const BLOCK: usize>(entries: Entries, tile: u32) -> Self {
-        let Entries { row_indices: rows, column_indices: cols, len, d_log2 } = entries;
+    fn load<const BLOCK: usize>(entries: EntryPositions, tile: u32) -> Self {
+        let EntryPositions { row_indices: rows, column_indices: cols, len, d_log2 } = entries;
         let start = (tile * BLOCK as u32 + thread::index()) * ITEMS as u32;
         let mut share = Self { rows: [0; ITEMS], cols: [0; ITEMS], start, heads: 0, descents: 0 };
         for packet in 0..ITEMS / 4 {
@@ -130,7 +130,7 @@ kernel! {
     /// row, the runs mean nothing.
     pub struct HiSparseWriteRuns<K: Key> {
         /// The entries.
-        pub entries: Entries,
+        pub entries: EntryPositions,
         /// Output: the path of each run's leaf: the digits of row and column from the root down.
         pub keys: GlobalMut<K>,
         /// Output: the runs.
@@ -154,7 +154,7 @@ impl<K: Key> HiSparseWriteRuns<K> {
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let (ticket, before): (Shared<u32>, Shared<u32>) = (arena.take(1), arena.take(1));
         let tile = Tickets::new(self.state.skip(RUN_RESULTS)).draw_for_block(ticket);
-        let share = Share::<ITEMS>::load::<BLOCK>(self.entries, tile);
+        let share = ThreadEntries::<ITEMS>::load::<BLOCK>(self.entries, tile);
         let counted = scan.exclusive(share.heads.count_ones());
         // 2. Count the runs of earlier tiles, while the other warps stage theirs.
         if thread::warp() == 0 {
@@ -189,12 +189,12 @@ impl<K: Key> HiSparseWriteRuns<K> {
     #[device(track_caller)]
     fn stage<const ITEMS: usize>(
         &self,
-        share: &Share<ITEMS>,
+        share: &ThreadEntries<ITEMS>,
         mut place: u32,
         staged_runs: Shared<u64>,
         staged_keys: Shared<K>,
     ) {
-        let Entries { len, d_log2, .. } = self.entries;
+        let EntryPositions { len, d_log2, .. } = self.entries;
         // The thread's last run may extend past its entries.
         let mut last_end = (share.start + ITEMS as u32).min(len);
         if share.heads != 0 && last_end > share.start {

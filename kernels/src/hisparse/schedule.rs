@@ -78,7 +78,7 @@ impl ListedPart {
 
 parameters! {
     /// A schedule, as products read it.
-    pub struct Schedule {
+    pub struct FrozenSchedule {
         /// Two words per leaf: a `ListedLeaf`.
         pub leaf_list: Global<u64, Aligned16>,
         /// Two words per part, a `ListedPart`, and two for the end.

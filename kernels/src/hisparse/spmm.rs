@@ -7,13 +7,13 @@ use evenpath_simt::{
 };
 
 use super::layout::{self, DENSE};
-use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD};
+use super::schedule::{FrozenSchedule, ListedLeaf, ListedPart, QUAD};
 use super::{Node, Pool};
 use crate::update::Update;
 
 parameters! {
     /// A dense matrix with strides.
-    pub struct Strided<V: Element> {
+    pub struct StridedDense<V: Element> {
         /// The elements.
         pub values: Global<V>,
         /// Elements from one row to the next.
@@ -42,9 +42,9 @@ kernel! {
         /// The tree's pool.
         pub pool: Pool<V>,
         /// The schedule.
-        pub schedule: Schedule,
+        pub schedule: FrozenSchedule,
         /// The dense operand.
-        pub b: Strided<V>,
+        pub b: StridedDense<V>,
         /// The result; read only if `beta` is not zero.
         pub c: StridedMut<V>,
         /// Rows of C.
@@ -122,7 +122,7 @@ impl<V: Float> HiSparseSpmm<V> {
     #[device]
     fn spmm(self, _: Arena) {
         // 1. Clear the sums of the warp's strip and columns.
-        let Schedule { leaf_list, part_list, strip_parts, strips, .. } = self.schedule;
+        let FrozenSchedule { leaf_list, part_list, strip_parts, strips, .. } = self.schedule;
         let strip = thread::block() % strips;
         let column = thread::block() / strips * thread::WARP_SIZE + thread::lane();
         let has_column = column < self.columns;

@@ -15,7 +15,7 @@ use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, Global,
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES, UNIT_WORDS};
 use super::node::Pool;
 use super::places::{places_len, spread, Places, QuadPlaces};
-use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD};
+use super::schedule::{FrozenSchedule, ListedLeaf, ListedPart, QUAD};
 use super::strip::{self, StripParts};
 use crate::block::tagged_sums::TaggedWords;
 use crate::unroll::unroll;
@@ -27,7 +27,7 @@ kernel! {
         /// The tree's pool.
         pub pool: Pool<V>,
         /// The schedule.
-        pub schedule: Schedule,
+        pub schedule: FrozenSchedule,
         /// The places of products, for chunks of as many quads as a block takes at a time.
         pub places: Places,
         /// The dense vector.
@@ -54,7 +54,7 @@ impl<V: Float> HiSparseSpmv<V> {
     fn spmv<T: Orientation, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         const { assert!(COUNT_BYTES == 4 && COORDINATES_BYTES == 2, "two coordinates per word, after one word") };
         const { assert!(BLOCK == 1 << strip::BLOCK_LOG2, "a thread for each element of the largest strip") };
-        let Schedule { part_list, strip_parts, parts, .. } = self.schedule;
+        let FrozenSchedule { part_list, strip_parts, parts, .. } = self.schedule;
         // 1. Find the block's part.
         let part = thread::block();
         let own_part = ListedPart::unpack(part_list.load_16(2 * part as usize));
@@ -120,7 +120,7 @@ impl<V: Float> HiSparseSpmv<V> {
 struct Quads<V: Element, const ITEMS: usize> {
     pool: Pool<V>,
     x: Global<V>,
-    schedule: Schedule,
+    schedule: FrozenSchedule,
     places: Places,
     d_log2: u32,
     /// The part's first leaf, its first quad, and the number of its quads.

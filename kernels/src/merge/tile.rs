@@ -1,10 +1,10 @@
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut};
 
-use crate::block::balanced_path::Cut;
-use crate::block::merge_share::Share;
+use crate::block::balanced_path::PathCut;
+use crate::block::merge_share::MergeShare;
 use crate::block::output;
 use crate::block::two_sequences::{staged_bytes, Fetched, Sequences, TilePair};
-use crate::{Bits, Key};
+use crate::{Key, ValueBits};
 
 kernel! {
     /// Merges the tiles, one block each.
@@ -27,7 +27,7 @@ impl<K: Key> MergeKeys<K> {
         let fetched = pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);
         let staged = fetched.stage(Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena));
         thread::barrier();
-        let share = Share::<K, ITEMS>::merge(&pair, staged, |key| key);
+        let share = MergeShare::<K, ITEMS>::merge(&pair, staged, |key| key);
         thread::barrier();
         share.stage(staged, |key| key);
         thread::barrier();
@@ -38,7 +38,7 @@ impl<K: Key> MergeKeys<K> {
 
 kernel! {
     /// Merges the tiles of pairs of key and value, one block each.
-    pub struct MergePairs<K: Key, V: Bits> {
+    pub struct MergePairs<K: Key, V: ValueBits> {
         /// The keys of both sequences, sorted.
         pub inputs: Sequences<K>,
         /// Values of the first sequence, one per key.
@@ -58,7 +58,7 @@ kernel! {
         (K, V, N) in [(u32, u32, 15), (u32, u64, 13), (u64, u32, 13), (u64, u64, 11)], 256 x N;
 }
 
-impl<K: Key, V: Bits> MergePairs<K, V> {
+impl<K: Key, V: ValueBits> MergePairs<K, V> {
     fn pairs<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let pair = tile_pair::<K, BLOCK, ITEMS>(&mut arena, self.starts, self.inputs);
         let keys_on_the_way = pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);
@@ -66,7 +66,7 @@ impl<K: Key, V: Bits> MergePairs<K, V> {
         let staged_keys = keys_on_the_way.stage(Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena));
         let staged_values = values_on_the_way.stage(Fetched::<V, BLOCK, ITEMS>::take_memory(&mut arena));
         thread::barrier();
-        let share = Share::<K, ITEMS>::merge(&pair, staged_keys, |key| key);
+        let share = MergeShare::<K, ITEMS>::merge(&pair, staged_keys, |key| key);
         thread::barrier();
         share.stage(staged_keys, |key| key);
         let own_values = share.gather(staged_values);
@@ -94,7 +94,7 @@ fn tile_pair<K: Key, const BLOCK: usize, const ITEMS: usize>(
         let (start, end) = (starts.load(tile), starts.load(tile + 1));
         let first = (tile * BLOCK * ITEMS) as u64;
         let last = (first + (BLOCK * ITEMS) as u64).min(inputs.len());
-        let (start, end) = (Cut { a: start, b: first - start }, Cut { a: end, b: last - end });
+        let (start, end) = (PathCut { a: start, b: first - start }, PathCut { a: end, b: last - end });
         TilePair::between(start, end, inputs.a_len, inputs.b_len).store(words);
     }
     thread::barrier();

@@ -1,9 +1,9 @@
 //! Reduction by keys and by flags, in one pass over the data.
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut, Shared};
 
-use super::reduce_tile::{reduce_tile, Output, ReduceArguments};
+use super::reduce_tile::{reduce_tile, ReduceArguments, SegmentOutput};
 use crate::block::operator::{Min, Number, Operator, Sum};
-use crate::block::staged::Staged;
+use crate::block::staged::StagedTile;
 use crate::scan::{shared_bytes, ElementMarks, SegmentMark, WarpMarks};
 
 kernel! {
@@ -34,13 +34,13 @@ kernel! {
 /// Keys and sums side by side.
 struct KeysAndSums<V, K, const BLOCK: usize, const ITEMS: usize> {
     /// The tile's keys; then those of its heads.
-    staged: Staged<K, BLOCK, ITEMS>,
+    staged: StagedTile<K, BLOCK, ITEMS>,
     segment_keys: GlobalMut<K>,
     segment_sums: GlobalMut<V>,
     segments: GlobalMut<u64>,
 }
 
-impl<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Output<V>
+impl<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize> SegmentOutput<V>
     for KeysAndSums<V, K, BLOCK, ITEMS>
 {
     #[device(track_caller)]
@@ -112,12 +112,12 @@ kernel! {
 }
 
 /// Sums alone.
-struct Sums<V> {
+struct SumsOnly<V> {
     segment_sums: GlobalMut<V>,
     segments: GlobalMut<u64>,
 }
 
-impl<V: Number> Output<V> for Sums<V> {
+impl<V: Number> SegmentOutput<V> for SumsOnly<V> {
     #[device(track_caller)]
     fn store_sum(&self, segment: usize, sum: V) {
         self.segment_sums.store_streaming(segment, sum);
@@ -134,7 +134,7 @@ impl<V: Number> ReduceByFlag<V> {
     fn by_flag<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
         let mut marks = WarpMarks::<u8, ITEMS>::new(self.flags);
-        let mut output = Sums { segment_sums: self.segment_sums, segments: self.segments };
+        let mut output = SumsOnly { segment_sums: self.segment_sums, segments: self.segments };
         reduce_tile::<V, P, _, BLOCK, ITEMS>(&mut arena, &mut marks, &mut output, self.reduction);
     }
 }

@@ -3,7 +3,7 @@ use evenpath_simt::{device, parameters, thread, Aligned16, Arena, Global, Global
 
 use crate::block::operator::{Number, Operator, Segmented, Summary};
 use crate::block::tile_prefix::TilePrefix;
-use crate::scan::{flipped, Marks, Tile};
+use crate::scan::{flipped, Marks, ScannedTile};
 
 parameters! {
     /// Parameters of every reduction.
@@ -22,7 +22,7 @@ parameters! {
 }
 
 /// Destination of the sums of segments, and of their heads and number if these are wanted.
-pub(super) trait Output<V> {
+pub(super) trait SegmentOutput<V> {
     /// Prepares the data that is stored for each head, before the look-back: `heads` are this thread's, the first of
     /// them the `slot`-th of the tile. Every thread calls it; it may have barriers.
     #[device]
@@ -44,14 +44,14 @@ pub(super) trait Output<V> {
 pub(super) fn reduce_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize, const ITEMS: usize>(
     arena: &mut Arena,
     marks: &mut M,
-    output: &mut impl Output<V>,
+    output: &mut impl SegmentOutput<V>,
     arguments: ReduceArguments<V>,
 ) {
     let ReduceArguments { source, state, len, tiles, flip } = arguments;
     let flip = flip != 0;
     let fill = flipped::<V, P>(P::IDENTITY, flip);
     let prefix = TilePrefix::new(state, tiles);
-    let tile = Tile::<V, BLOCK, ITEMS>::draw(arena, prefix, source, len, fill);
+    let tile = ScannedTile::<V, BLOCK, ITEMS>::draw(arena, prefix, source, len, fill);
     marks.fetch(tile.first, tile.len);
     marks.settle();
     thread::await_copies();
@@ -88,7 +88,7 @@ pub(super) fn reduce_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usiz
 /// Replaces the tile's elements by the sums of the segments that its heads close, one a head, in order.
 #[device(track_caller)]
 fn close_segments<V: Number, P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(
-    tile: &Tile<V, BLOCK, ITEMS>,
+    tile: &ScannedTile<V, BLOCK, ITEMS>,
     heads: u32,
     before: Summary<V, Segmented<P>>,
     flip: bool,

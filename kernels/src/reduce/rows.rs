@@ -5,7 +5,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut};
 
-use super::reduce_tile::{reduce_tile, Output, ReduceArguments};
+use super::reduce_tile::{reduce_tile, ReduceArguments, SegmentOutput};
 use crate::block::filled_rows::{number_filled_rows, numbering_bytes};
 use crate::block::operator::{Min, Number, Operator, Sum};
 use crate::scan::{shared_bytes, BitMarks};
@@ -99,7 +99,7 @@ struct RowSums<V> {
     sums: GlobalMut<V>,
 }
 
-impl<V: Number> Output<V> for RowSums<V> {
+impl<V: Number> SegmentOutput<V> for RowSums<V> {
     #[device(track_caller)]
     fn store_sum(&self, segment: usize, sum: V) {
         self.sums.store(self.filled_rows.load(segment) as usize, sum);

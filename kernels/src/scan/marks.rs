@@ -1,7 +1,7 @@
 //! Marks of where segments begin.
 use evenpath_simt::{device, thread, warp, Aligned16, Arena, Element, Global};
 
-use crate::block::staged::Staged;
+use crate::block::staged::StagedTile;
 
 /// One mark per element.
 pub trait SegmentMark: Element {
@@ -119,7 +119,7 @@ impl<K: SegmentMark, const ITEMS: usize> Marks for WarpMarks<K, ITEMS> {
 pub(crate) struct ElementMarks<K, const BLOCK: usize, const ITEMS: usize> {
     marks: Global<K, Aligned16>,
     /// The tile's marks.
-    staged: Staged<K, BLOCK, ITEMS>,
+    staged: StagedTile<K, BLOCK, ITEMS>,
     /// The mark before the tile's first: thread 0 has it, where there is one.
     previous: K,
 }
@@ -128,12 +128,12 @@ impl<K: SegmentMark, const BLOCK: usize, const ITEMS: usize> ElementMarks<K, BLO
     /// Takes memory for a tile's marks from an arena that is aligned to 16 bytes, and leaves it so.
     #[device(track_caller)]
     pub(crate) fn new(arena: &mut Arena, marks: Global<K, Aligned16>) -> Self {
-        Self { marks, staged: Staged::take(arena), previous: K::ZERO }
+        Self { marks, staged: StagedTile::take(arena), previous: K::ZERO }
     }
 
     /// Returns the memory of the tile's marks.
     #[device]
-    pub(crate) fn staged(&self) -> Staged<K, BLOCK, ITEMS> {
+    pub(crate) fn staged(&self) -> StagedTile<K, BLOCK, ITEMS> {
         self.staged
     }
 }

@@ -10,4 +10,4 @@ pub use marks::SegmentMark;
 pub(crate) use marks::{BitMarks, ElementMarks, Marks, WarpMarks};
 pub use scan_tile::ScanArguments;
 pub use tile::shared_bytes;
-pub(crate) use tile::{flipped, Tile};
+pub(crate) use tile::{flipped, ScannedTile};

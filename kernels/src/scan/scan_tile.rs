@@ -3,7 +3,7 @@
 use evenpath_simt::{device, parameters, thread, Aligned16, Arena, Global, GlobalMut};
 
 use super::marks::Marks;
-use super::tile::{flipped, head, shared_bytes, Tile};
+use super::tile::{flipped, head, shared_bytes, ScannedTile};
 use crate::block::operator::{Number, Operator, Summary};
 use crate::block::tile_prefix::TilePrefix;
 
@@ -39,7 +39,8 @@ pub(super) fn scan_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize,
     let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
     let (flip, exclusive) = (flip != 0, exclusive != 0);
     let fill = flipped::<V, P>(P::IDENTITY, flip);
-    let tile = Tile::<V, BLOCK, ITEMS>::draw(&mut arena, TilePrefix::new(state, tiles), source, len, fill);
+    let tile =
+        ScannedTile::<V, BLOCK, ITEMS>::draw(&mut arena, TilePrefix::new(state, tiles), source, len, fill);
     marks.fetch(tile.first, tile.len);
     marks.settle();
     thread::await_copies();

@@ -2,7 +2,7 @@
 use evenpath_simt::{device, thread, Aligned16, Arena, Global, Shared};
 
 use crate::block::operator::{Number, Operator, Summary};
-use crate::block::staged::Staged;
+use crate::block::staged::StagedTile;
 use crate::block::tile_prefix::TilePrefix;
 use crate::block::tile_scan::{scan_bytes, Surroundings, TileScan, NOWHERE};
 
@@ -14,9 +14,9 @@ pub const fn shared_bytes(value_bytes: usize, mark_bytes: usize, block: usize, i
 
 /// The tile that a block has drawn.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
+pub(crate) struct ScannedTile<V, const BLOCK: usize, const ITEMS: usize> {
     /// Its elements: as loaded, then what replaces them.
-    pub(crate) elements: Staged<V, BLOCK, ITEMS>,
+    pub(crate) elements: StagedTile<V, BLOCK, ITEMS>,
     pub(crate) scan: TileScan<V, BLOCK>,
     prefix: TilePrefix,
     /// Its number.
@@ -27,7 +27,7 @@ pub(crate) struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
     pub(crate) first: usize,
 }
 
-impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
+impl<V: Number, const BLOCK: usize, const ITEMS: usize> ScannedTile<V, BLOCK, ITEMS> {
     /// Draws a tile of the `len` elements and starts to load it; the rest of a partial tile is `fill`. The arena is aligned
     /// to 16 bytes. One barrier.
     #[device(track_caller)]
@@ -38,7 +38,7 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         len: u64,
         fill: V,
     ) -> Self {
-        let elements = Staged::take(arena);
+        let elements = StagedTile::take(arena);
         let scan = TileScan::take(arena);
         let drawn: Shared<u32> = arena.take(1);
         let index = prefix.draw(drawn);

@@ -1,9 +1,9 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 
-use super::schedule::{schedule_bytes, Schedule};
+use super::schedule::{schedule_bytes, TileDraws};
 use super::state::RESULT_SIZE;
-use super::walk::Share;
+use super::walk::SetShare;
 use crate::block::two_sequences::{staged_bytes, Fetched, Sequences};
 use crate::Key;
 
@@ -26,7 +26,7 @@ kernel! {
 
 impl<K: Key> SetCount<K> {
     fn count<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let schedule = Schedule::<K, BLOCK, ITEMS>::new(
+        let schedule = TileDraws::<K, BLOCK, ITEMS>::new(
             &mut arena,
             self.starts,
             self.states,
@@ -37,8 +37,8 @@ impl<K: Key> SetCount<K> {
         let pair = schedule.first().pair;
         let staged = pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b).stage(elements);
         thread::barrier();
-        let start = Share::<K, ITEMS>::search(&pair, staged);
-        let share = Share::<K, ITEMS>::walk(&pair, staged, start);
+        let start = SetShare::<K, ITEMS>::search(&pair, staged);
+        let share = SetShare::<K, ITEMS>::walk(&pair, staged, start);
         let total = schedule.total(share.kept(self.operation).count_ones());
         if thread::index() == 0 {
             self.states.fetch_add(RESULT_SIZE, u64::from(total), Ordering::Relaxed, Scope::Device);

@@ -1,5 +1,5 @@
 //! Set operations on two sorted sequences by balanced path (Baxter, "Modern GPU", 2013; Dalton et al., IPDPS 2015,
-//! section III-B): the rank-th copy of a key in A matches the rank-th in B, and an operation keeps matches, the rest of
+//! section III-B): the n-th copy of a key in A matches the n-th in B, and an operation keeps matches, the rest of
 //! A, the rest of B, or some of these.
 //!
 //! One pass over the data: [`SetPartition`] finds where tiles begin; [`SetKeys`] and [`SetPairs`] walk each tile's

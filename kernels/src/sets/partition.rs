@@ -2,7 +2,7 @@ use evenpath_simt::{device, kernel, thread, Arena, GlobalMut};
 
 use super::state::{RESULT_SIZE, RESULT_STATES};
 use crate::block::balanced_path;
-use crate::block::balanced_path::Cut;
+use crate::block::balanced_path::PathCut;
 use crate::block::two_sequences::Sequences;
 use crate::Key;
 
@@ -48,13 +48,13 @@ impl<K: Key> SetPartition<K> {
 
 /// Returns a cut as one word; the diagonal says the rest.
 #[device]
-fn encode(cut: Cut<u64>, diagonal: u64) -> u64 {
+fn encode(cut: PathCut<u64>, diagonal: u64) -> u64 {
     cut.a << 1 | (cut.a + cut.b - diagonal)
 }
 
 /// Returns the cut of a diagonal from its word.
 #[device]
-pub(super) fn decode(word: u64, diagonal: u64) -> Cut<u64> {
+pub(super) fn decode(word: u64, diagonal: u64) -> PathCut<u64> {
     let a = word >> 1;
-    Cut { a, b: diagonal - a + (word & 1) }
+    PathCut { a, b: diagonal - a + (word & 1) }
 }

@@ -4,7 +4,7 @@ use evenpath_simt::{device, thread, Arena, Global, GlobalMut, Shared};
 
 use super::partition::decode;
 use super::state::{RESULT_SIZE, RESULT_STATES};
-use crate::block::count_scan::{CountScan, Counted};
+use crate::block::count_scan::{CountScan, ScannedCount};
 use crate::block::lookback::{Lookback, Tickets};
 use crate::block::two_sequences::{Sequences, TilePair};
 use crate::Key;
@@ -14,7 +14,7 @@ use crate::Key;
 /// A block draws its next tile while it works on one, so that the next tile's loads are issued early. It publishes a
 /// tile's number of results at once, but asks for their place one tile later, when it rarely has to wait for it.
 /// Meanwhile the results stay in shared memory.
-pub(super) struct Schedule<K: Key, const BLOCK: usize, const ITEMS: usize> {
+pub(super) struct TileDraws<K: Key, const BLOCK: usize, const ITEMS: usize> {
     starts: Global<u64>,
     states: GlobalMut<u64>,
     inputs: Sequences<K>,
@@ -35,7 +35,7 @@ const DRAWER: u32 = thread::WARP_SIZE;
 
 /// A drawn tile.
 #[derive(Clone, Copy)]
-pub(super) struct Tile {
+pub(super) struct DrawnTile {
     /// Its number, or the number of tiles or more if there was none left.
     pub(super) number: u32,
     pub(super) pair: TilePair,
@@ -58,13 +58,13 @@ impl Waiting {
     pub(super) const NONE: Self = Self { tile: u32::MAX, count: 0 };
 }
 
-/// Bytes of shared memory of a [`Schedule`], a multiple of 16.
+/// Bytes of shared memory of a [`TileDraws`], a multiple of 16.
 pub(super) const fn schedule_bytes(block: usize) -> usize {
     let warps = block / thread::WARP_SIZE as usize;
     (TilePair::WORDS + WORDS) * 8 + (warps * 4).next_multiple_of(16)
 }
 
-impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
+impl<K: Key, const BLOCK: usize, const ITEMS: usize> TileDraws<K, BLOCK, ITEMS> {
     /// Takes the memory from the beginning of an arena, so that the next array is aligned to 16 bytes.
     #[device]
     pub(super) fn new(
@@ -84,13 +84,13 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
 
     /// Returns whether there was a tile left.
     #[device]
-    pub(super) fn has(&self, tile: Tile) -> bool {
+    pub(super) fn has(&self, tile: DrawnTile) -> bool {
         tile.number < self.tiles
     }
 
     /// Returns the block's first tile. It has a barrier.
     #[device(track_caller)]
-    pub(super) fn first(&self) -> Tile {
+    pub(super) fn first(&self) -> DrawnTile {
         let ticket = self.draw();
         self.announce(ticket, self.look_up(ticket));
         thread::barrier();
@@ -130,16 +130,16 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
 
     /// Returns the next tile.
     #[device(track_caller)]
-    pub(super) fn announced(&self) -> Tile {
+    pub(super) fn announced(&self) -> DrawnTile {
         let number = self.words.load(TILE) as u32;
         // If there is no tile left, the memory is not used.
         let pair = if number < self.tiles { TilePair::load(self.pair) } else { TilePair::EMPTY };
-        Tile { number, pair }
+        DrawnTile { number, pair }
     }
 
     /// Counts a tile's results and publishes the count to the other blocks. It has a barrier.
     #[device(track_caller)]
-    pub(super) fn count(&self, tile: Tile, count: u32) -> Counted<u32> {
+    pub(super) fn count(&self, tile: DrawnTile, count: u32) -> ScannedCount<u32> {
         let counted = self.scan.exclusive(count);
         if thread::index() == DRAWER {
             self.lookback().publish(tile.number, counted.total);

@@ -1,13 +1,13 @@
 use evenpath_simt::{device, kernel, thread, Arena, Element, Global, GlobalMut, Shared};
 
-use super::schedule::{schedule_bytes, Schedule, Tile, Waiting};
-use super::values::Values;
-use super::walk::Share;
-use crate::block::count_scan::Counted;
+use super::schedule::{schedule_bytes, DrawnTile, TileDraws, Waiting};
+use super::values::ResultValues;
+use super::walk::SetShare;
+use crate::block::count_scan::ScannedCount;
 use crate::block::output;
 use crate::block::two_sequences::{staged_bytes, Fetched, Sequences};
 use crate::key::Combine;
-use crate::{Bits, Key};
+use crate::{Key, ValueBits};
 
 kernel! {
     /// Computes a set operation of keys. Blocks draw tiles by ticket until there are none left, so a grid has as many
@@ -37,7 +37,7 @@ impl<K: Key> SetKeys<K> {
     fn keys<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(keys_shared_bytes::<K>(BLOCK, ITEMS));
         let schedule =
-            Schedule::<K, BLOCK, ITEMS>::new(&mut arena, self.starts, self.states, self.inputs, self.tiles);
+            TileDraws::<K, BLOCK, ITEMS>::new(&mut arena, self.starts, self.states, self.inputs, self.tiles);
         let mut memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
         let mut results = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
         let mut waiting = Waiting::NONE;
@@ -63,7 +63,7 @@ impl<K: Key> SetKeys<K> {
 
 kernel! {
     /// Computes a set operation of pairs of key and value; blocks draw tiles as in [`SetKeys`].
-    pub struct SetPairs<K: Key, V: Bits> {
+    pub struct SetPairs<K: Key, V: ValueBits> {
         /// The keys of both sequences, sorted.
         pub inputs: Sequences<K>,
         /// Values of the first sequence, one per key.
@@ -93,11 +93,11 @@ kernel! {
         (K, V, N, R) in [(u32, u32, 11, 4), (u32, u64, 9, 4), (u64, u32, 10, 3), (u64, u64, 9, 3)], 256 x N resident R;
 }
 
-impl<K: Key, V: Bits> SetPairs<K, V> {
+impl<K: Key, V: ValueBits> SetPairs<K, V> {
     fn pairs<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(pairs_shared_bytes::<K>(BLOCK, ITEMS));
         let schedule =
-            Schedule::<K, BLOCK, ITEMS>::new(&mut arena, self.starts, self.states, self.inputs, self.tiles);
+            TileDraws::<K, BLOCK, ITEMS>::new(&mut arena, self.starts, self.states, self.inputs, self.tiles);
         let combine = Combine::from_code(self.combine);
         let mut memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
         let mut results = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
@@ -114,7 +114,8 @@ impl<K: Key, V: Bits> SetPairs<K, V> {
             share.scatter_origins(kept, origins, counted.before);
             let next = schedule.announced();
             fetched = next.pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);
-            let fetched_values = Values::<V, BLOCK, ITEMS>::fetch(inputs, result_origins, waiting.count);
+            let fetched_values =
+                ResultValues::<V, BLOCK, ITEMS>::fetch(inputs, result_origins, waiting.count);
             let (start, count) = schedule.place(waiting, self.capacity);
             output::store::<K, BLOCK, ITEMS>(results, self.keys, start, count);
             fetched_values.combined(inputs, result_origins, waiting.count, combine).store(
@@ -129,7 +130,7 @@ impl<K: Key, V: Bits> SetPairs<K, V> {
             (origins, result_origins) = (result_origins, origins);
             tile = next;
         }
-        let fetched_values = Values::<V, BLOCK, ITEMS>::fetch(inputs, result_origins, waiting.count);
+        let fetched_values = ResultValues::<V, BLOCK, ITEMS>::fetch(inputs, result_origins, waiting.count);
         schedule.find_place(waiting);
         thread::barrier();
         let (start, count) = schedule.place(waiting, self.capacity);
@@ -144,19 +145,19 @@ impl<K: Key, V: Bits> SetPairs<K, V> {
 
 /// A thread's part of the selection from a tile.
 struct Selected<K, const ITEMS: usize> {
-    share: Share<K, ITEMS>,
+    share: SetShare<K, ITEMS>,
     /// A bit for each step of the share that is kept.
     kept: u32,
     /// Number of steps that are kept.
-    counted: Counted<u32>,
+    counted: ScannedCount<u32>,
 }
 
 /// Selects the results of a fetched tile; after a barrier, `memory` holds their keys. Also draws the next tile and finds the
 /// place of the waiting results.
 #[device(track_caller)]
 fn select<K: Key, const BLOCK: usize, const ITEMS: usize>(
-    schedule: &Schedule<K, BLOCK, ITEMS>,
-    tile: Tile,
+    schedule: &TileDraws<K, BLOCK, ITEMS>,
+    tile: DrawnTile,
     fetched: &Fetched<K, BLOCK, ITEMS>,
     memory: Shared<K>,
     waiting: Waiting,
@@ -165,9 +166,9 @@ fn select<K: Key, const BLOCK: usize, const ITEMS: usize>(
     let staged = fetched.stage(memory);
     let ticket = schedule.draw();
     thread::barrier();
-    let start = Share::<K, ITEMS>::search(&tile.pair, staged);
+    let start = SetShare::<K, ITEMS>::search(&tile.pair, staged);
     let bounds = schedule.look_up(ticket);
-    let share = Share::walk(&tile.pair, staged, start);
+    let share = SetShare::walk(&tile.pair, staged, start);
     let kept = share.kept(operation);
     schedule.announce(ticket, bounds);
     schedule.find_place(waiting);

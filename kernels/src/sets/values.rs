@@ -4,11 +4,11 @@ use evenpath_simt::{device, thread, Global, GlobalMut, Shared};
 
 use crate::key::Combine;
 use crate::unroll::unroll;
-use crate::Bits;
+use crate::ValueBits;
 
 /// Origin of a result's value: an element of A, one of B, or both, counted from the tile's first.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Origin(u32);
+pub(super) struct ValueOrigin(u32);
 
 const FROM_A: u32 = 1 << 31;
 const FROM_B: u32 = 1 << 30;
@@ -16,7 +16,7 @@ const FROM_B: u32 = 1 << 30;
 const INDEX_BITS: u32 = 15;
 const INDEX: u32 = (1 << INDEX_BITS) - 1;
 
-impl Origin {
+impl ValueOrigin {
     /// No origin.
     const NONE: Self = Self(0);
 
@@ -58,21 +58,21 @@ impl Origin {
 const BATCH: usize = 5;
 
 /// The values of a thread's share of a tile's results, every `BLOCK`th.
-pub(super) struct Values<V, const BLOCK: usize, const ITEMS: usize>([V; ITEMS]);
+pub(super) struct ResultValues<V, const BLOCK: usize, const ITEMS: usize>([V; ITEMS]);
 
-impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
+impl<V: ValueBits, const BLOCK: usize, const ITEMS: usize> ResultValues<V, BLOCK, ITEMS> {
     /// Loads the values of `count` results from their origins, which are in shared memory; of matches, A's. The inputs
     /// begin with the tile's first elements.
     #[device(track_caller)]
     pub(super) fn fetch((a, b): (Global<V>, Global<V>), origins: Shared<u32>, count: u32) -> Self {
-        let mut own = [Origin::NONE; ITEMS];
+        let mut own = [ValueOrigin::NONE; ITEMS];
         for item in 0..ITEMS {
             own[item] = Self::origin(origins, item, count);
         }
         let mut values = [V::ZERO; ITEMS];
         for item in 0..ITEMS {
             let (view, index) = if own[item].is_of_a() { (a, own[item].a()) } else { (b, own[item].b()) };
-            if own[item] != Origin::NONE {
+            if own[item] != ValueOrigin::NONE {
                 values[item] = view.load(index);
             }
         }
@@ -105,7 +105,7 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
         count: u32,
         combine: Combine,
     ) {
-        let mut own = [Origin::NONE; BATCH];
+        let mut own = [ValueOrigin::NONE; BATCH];
         let mut others = [V::ZERO; BATCH];
         for item in first..ITEMS.min(first + BATCH) {
             own[item - first] = Self::origin(origins, item, count);
@@ -122,12 +122,12 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
 
     /// Returns the origin of one of the thread's results, of which the block has `count`.
     #[device(track_caller)]
-    fn origin(origins: Shared<u32>, item: usize, count: u32) -> Origin {
+    fn origin(origins: Shared<u32>, item: usize, count: u32) -> ValueOrigin {
         let place = thread::index() + (item * BLOCK) as u32;
         if place < count {
-            Origin(origins.load(place as usize))
+            ValueOrigin(origins.load(place as usize))
         } else {
-            Origin::NONE
+            ValueOrigin::NONE
         }
     }
 

@@ -3,14 +3,14 @@
 use evenpath_simt::{device, thread, Shared};
 
 use super::keep;
-use super::values::Origin;
-use crate::block::balanced_path::{self, Cut};
-use crate::block::two_sequences::{Staged, TilePair};
+use super::values::ValueOrigin;
+use crate::block::balanced_path::{self, PathCut};
+use crate::block::two_sequences::{StagedSequences, TilePair};
 use crate::unroll::unroll;
 use crate::Key;
 
 /// A thread's share: up to `ITEMS` steps, each an element of A, one of B, or a match of both.
-pub(super) struct Share<K, const ITEMS: usize> {
+pub(super) struct SetShare<K, const ITEMS: usize> {
     /// The key of each step.
     keys: [K; ITEMS],
     /// A bit for each step that takes an element of A.
@@ -18,13 +18,13 @@ pub(super) struct Share<K, const ITEMS: usize> {
     /// A bit for each step that takes an element of B.
     takes_b: u32,
     /// Elements of A and of B in the tile before the share.
-    start: Cut<u32>,
+    start: PathCut<u32>,
 }
 
-impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
+impl<K: Key, const ITEMS: usize> SetShare<K, ITEMS> {
     /// Finds where the thread's share of a tile begins.
     #[device]
-    pub(super) fn search(pair: &TilePair, staged: Staged<K>) -> Cut<u32> {
+    pub(super) fn search(pair: &TilePair, staged: StagedSequences<K>) -> PathCut<u32> {
         let diagonal = (thread::index() * ITEMS as u32).min(pair.len());
         let (a, b) = (|index: u32| staged.a.load(index as usize), |index: u32| staged.b.load(index as usize));
         balanced_path::search(diagonal, pair.a_len, pair.b_len, a, b)
@@ -32,7 +32,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
 
     /// Walks the thread's share of a tile, which begins at `start`.
     #[device]
-    pub(super) fn walk(pair: &TilePair, staged: Staged<K>, start: Cut<u32>) -> Self {
+    pub(super) fn walk(pair: &TilePair, staged: StagedSequences<K>, start: PathCut<u32>) -> Self {
         let end = ((thread::index() + 1) * ITEMS as u32).min(pair.len());
         // If keys are not sorted, the element after the tile does not stop the walk, which takes up to `ITEMS` of each
         // sequence: these, too, are inside both.
@@ -49,9 +49,14 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// compared. A bounded share can be empty; any other has at least `ITEMS` − 2 elements, so the first `(ITEMS - 1) /
     /// 2` steps, of at most two elements each, need not check for the end.
     #[device]
-    fn walk_to<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>, end: u32) -> Self {
+    fn walk_to<const BOUNDED: bool>(
+        pair: &TilePair,
+        staged: StagedSequences<K>,
+        start: PathCut<u32>,
+        end: u32,
+    ) -> Self {
         let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
-        let mut walk = Walk::<K, ITEMS, BOUNDED> {
+        let mut walk = SetWalk::<K, ITEMS, BOUNDED> {
             a,
             b,
             a_end: staged.a.skip(pair.a_len as usize).address(),
@@ -92,13 +97,13 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// Writes where the values of the kept steps come from, starting at `place`.
     #[device]
     pub(super) fn scatter_origins(&self, kept: u32, to: Shared<u32>, place: u32) {
-        let Cut { mut a, mut b } = self.start;
+        let PathCut { mut a, mut b } = self.start;
         let mut place = place;
         for step in 0..ITEMS {
             let takes_a = self.takes_a >> step & 1;
             let takes_b = self.takes_b >> step & 1;
             if kept >> step & 1 == 1 {
-                to.store(place as usize, Origin::new(takes_a == 1, a, takes_b == 1, b).word());
+                to.store(place as usize, ValueOrigin::new(takes_a == 1, a, takes_b == 1, b).word());
                 place += 1;
             }
             a += takes_a;
@@ -109,7 +114,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
 
 /// A thread's position in a tile. It is a struct because variables of a loop cost counts of 64-bit keys a twentieth
 /// more instructions.
-struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
+struct SetWalk<K, const ITEMS: usize, const BOUNDED: bool> {
     /// The elements to come.
     a: Shared<K>,
     b: Shared<K>,
@@ -126,7 +131,7 @@ struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
     takes_b: u32,
 }
 
-impl<K: Key, const ITEMS: usize, const BOUNDED: bool> Walk<K, ITEMS, BOUNDED> {
+impl<K: Key, const ITEMS: usize, const BOUNDED: bool> SetWalk<K, ITEMS, BOUNDED> {
     /// Takes the next element of A, of B, or of both.
     #[device]
     fn step(&mut self, step: usize) {

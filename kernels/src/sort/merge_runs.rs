@@ -4,9 +4,9 @@
 
 use evenpath_simt::{device, kernel, parameters, thread, Arena, Element, Global, GlobalMut};
 
-use super::segments::{merge_rounds, Part};
-use crate::block::balanced_path::Cut;
-use crate::block::merge_share::{Share, FROM_B};
+use super::segments::{merge_rounds, ElementRange};
+use crate::block::balanced_path::PathCut;
+use crate::block::merge_share::{MergeShare, FROM_B};
 use crate::block::output;
 use crate::block::radix_rank::{KeyOrder, RadixKey};
 use crate::block::two_sequences::{staged_each_bytes, TilePair};
@@ -65,9 +65,9 @@ kernel! {
 
 /// The two runs of which a block merges a part, and where the part is written.
 #[derive(Clone, Copy)]
-struct Runs {
-    a: Part,
-    b: Part,
+struct RunPair {
+    a: ElementRange,
+    b: ElementRange,
     /// The part, in elements of both runs.
     begin: usize,
     end: usize,
@@ -76,9 +76,9 @@ struct Runs {
 impl<K: RadixKey> MergeRound<K> {
     /// Returns the block's runs, or `None` if its segment is not merged yet.
     #[device(track_caller)]
-    fn runs<const BLOCK: usize, const ITEMS: usize>(self) -> Option<Runs> {
+    fn runs<const BLOCK: usize, const ITEMS: usize>(self) -> Option<RunPair> {
         let block = thread::block() as usize;
-        let segment = Part::unpack(self.pairs.load(2 * block));
+        let segment = ElementRange::unpack(self.pairs.load(2 * block));
         let tile = BLOCK * ITEMS;
         let rounds = merge_rounds(segment.len, tile / 2);
         if rounds < self.left {
@@ -89,10 +89,10 @@ impl<K: RadixKey> MergeRound<K> {
         let both_begin = (number >> round << round) * tile;
         let half = (tile / 2) << round;
         let a_len = half.min(segment.len - both_begin);
-        let a = Part { first: segment.first + both_begin, len: a_len };
-        let b = Part { first: a.first + a_len, len: half.min(segment.len - both_begin - a_len) };
+        let a = ElementRange { first: segment.first + both_begin, len: a_len };
+        let b = ElementRange { first: a.first + a_len, len: half.min(segment.len - both_begin - a_len) };
         let begin = number * tile - both_begin;
-        Some(Runs { a, b, begin, end: (begin + tile).min(a.len + b.len) })
+        Some(RunPair { a, b, begin, end: (begin + tile).min(a.len + b.len) })
     }
 
     /// Returns the function that masks the compared bits of a sortable key.
@@ -111,7 +111,7 @@ impl<K: RadixKey> MergeRound<K> {
 
     /// Returns the block's tile of two runs. Two warps find its ends. Ends with a barrier.
     #[device(track_caller)]
-    fn tile(self, arena: &mut Arena, keys: Global<K>, runs: Runs) -> TilePair {
+    fn tile(self, arena: &mut Arena, keys: Global<K>, runs: RunPair) -> TilePair {
         let words = arena.take(TilePair::WORDS);
         if thread::warp() < 2 {
             let diagonal = if thread::warp() == 0 { runs.begin } else { runs.end };
@@ -129,7 +129,7 @@ impl<K: RadixKey> MergeRound<K> {
         thread::barrier();
         let cut = |index: usize, diagonal: usize| {
             let a = words.load(index);
-            Cut { a, b: diagonal as u64 - a }
+            PathCut { a, b: diagonal as u64 - a }
         };
         let (start, end) = (cut(0, runs.begin), cut(1, runs.end));
         TilePair::between(start, end, runs.a.len as u64, runs.b.len as u64)
@@ -146,7 +146,7 @@ impl<K: RadixKey> MergeRunKeys<K> {
         let elements = arena.take(BLOCK * (ITEMS + 1));
         let staged = pair.stage_each::<K, BLOCK, ITEMS>(self.keys, self.keys, elements);
         thread::barrier();
-        let share = Share::<K, ITEMS>::merge(&pair, staged, self.round.compared());
+        let share = MergeShare::<K, ITEMS>::merge(&pair, staged, self.round.compared());
         thread::barrier();
         share.stage(staged, self.round.stored());
         thread::barrier();
@@ -166,7 +166,7 @@ impl<K: RadixKey, V: Element> MergeRunPairs<K, V> {
         let staged = pair.stage_each::<K, BLOCK, ITEMS>(self.keys, self.keys, elements);
         let sources = arena.take(BLOCK * ITEMS);
         thread::barrier();
-        let share = Share::<K, ITEMS>::merge(&pair, staged, self.round.compared());
+        let share = MergeShare::<K, ITEMS>::merge(&pair, staged, self.round.compared());
         thread::barrier();
         share.stage(staged, self.round.stored());
         share.stage_sources(sources);

@@ -13,7 +13,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, parameters, thread, Arena, Element, Global, GlobalMut, Shared};
 
-use super::sorted_tile::{Places, SortedTile};
+use super::sorted_tile::{SortedPlaces, SortedTile};
 use crate::block::radix_rank::{BinCounts, Digit, KeyOrder, RadixKey, RadixRank, BINS};
 use crate::block::radix_sort::warp_striped;
 
@@ -26,7 +26,7 @@ pub const BASES_PER_PASS: usize = 2 * BINS;
 /// Words of status that a launch over `tiles` tiles needs: one per tile and digit; before them the ticket, and the
 /// words that a look-back reads before the first tile.
 pub const fn status_words(tiles: usize) -> usize {
-    (WINDOW + tiles) * BINS
+    (LOOKED_AT + tiles) * BINS
 }
 
 /// Bytes of launch-sized shared memory of a tile; `value_bytes` is 0 without values. No kernel needs more than 64 KiB,
@@ -158,12 +158,12 @@ impl<K: RadixKey> Pass<K> {
         // per item.
         let digit = Digit { begin: thread::opaque(self.digit.begin), bits: self.digit.bits };
         let ranked = rank.rank(&own, digit, alike);
-        let mut places = Places::new();
+        let mut places = SortedPlaces::new();
         for item in 0..ITEMS {
             places.set(item, ranked[item]);
         }
         let places = places.packed();
-        let window = self.first_window(tile);
+        let words = self.first_words(tile);
         thread::barrier();
         for item in 0..ITEMS {
             key_exchange.store(places.get(item), own[item]);
@@ -175,7 +175,7 @@ impl<K: RadixKey> Pass<K> {
             self.prefetch::<V, BLOCK, ITEMS>(values, first);
         }
         // 6. Look back for where each digit's keys go.
-        self.place_bins(tile, window, bins, tile_len as u32 - tile_keys, bin_bases);
+        self.place_bins(tile, words, bins, tile_len as u32 - tile_keys, bin_bases);
         thread::barrier();
 
         // 7. Store the keys, and then the values, digit by digit.
@@ -224,7 +224,14 @@ impl<K: RadixKey> Pass<K> {
     /// key's place in the tile. The last tile, which has `padding` places too many, also writes the places at which the
     /// next portion continues.
     #[device]
-    fn place_bins(self, tile: u32, window: Window, bins: BinCounts, padding: u32, bin_bases: Shared<u64>) {
+    fn place_bins(
+        self,
+        tile: u32,
+        words: StatusWords,
+        bins: BinCounts,
+        padding: u32,
+        bin_bases: Shared<u64>,
+    ) {
         let bin = thread::index();
         if bin >= self.digit.bins() {
             return;
@@ -234,7 +241,7 @@ impl<K: RadixKey> Pass<K> {
         let first = self.bases.load(bin);
         let mut before = 0;
         if tile > 0 {
-            before = self.look_back(tile, bin, window);
+            before = self.look_back(tile, bin, words);
             self.publish(tile, bin, SUM, before + count);
         }
         let base = first + u64::from(before);
@@ -248,29 +255,29 @@ impl<K: RadixKey> Pass<K> {
 
     /// Loads the first words that a look-back reads of this thread's digit. They arrive while keys are exchanged.
     #[device]
-    fn first_window(self, tile: u32) -> Window {
+    fn first_words(self, tile: u32) -> StatusWords {
         if tile > 0 && thread::index() < self.digit.bins() {
-            self.window(tile, thread::index() as usize)
+            self.words(tile, thread::index() as usize)
         } else {
-            [0; WINDOW]
+            [0; LOOKED_AT]
         }
     }
 
     /// Returns the words of the tiles before `tile`, the nearest first.
     #[device]
-    fn window(self, tile: u32, bin: usize) -> Window {
-        let window = self.status.skip(word_of(tile, bin) - WINDOW * BINS);
-        let mut words = [0; WINDOW];
-        for step in 0..WINDOW {
-            let at = (WINDOW - 1 - step) * BINS;
-            words[step] = window.atomic_load(at, Ordering::Relaxed, Scope::Device);
+    fn words(self, tile: u32, bin: usize) -> StatusWords {
+        let status = self.status.skip(word_of(tile, bin) - LOOKED_AT * BINS);
+        let mut words = [0; LOOKED_AT];
+        for step in 0..LOOKED_AT {
+            let at = (LOOKED_AT - 1 - step) * BINS;
+            words[step] = status.atomic_load(at, Ordering::Relaxed, Scope::Device);
         }
         words
     }
 
     /// Returns the number of keys with this digit in the tiles before `tile`.
     #[device]
-    fn look_back(self, tile: u32, bin: usize, mut words: Window) -> u32 {
+    fn look_back(self, tile: u32, bin: usize, mut words: StatusWords) -> u32 {
         let mut sum = 0_u32;
         // The tiles starting at `next`, below `tile`, are in the sum. Tile 0 publishes nothing but a sum, so the search
         // ends there; words before it are read, but not used.
@@ -278,7 +285,7 @@ impl<K: RadixKey> Pass<K> {
         loop {
             let mut known = true;
             let mut found = false;
-            for step in 0..WINDOW {
+            for step in 0..LOOKED_AT {
                 let state = words[step] >> COUNT_BITS;
                 known &= state != UNKNOWN;
                 if known && !found {
@@ -292,7 +299,7 @@ impl<K: RadixKey> Pass<K> {
                 return sum & COUNT_MASK;
             }
             thread::spin_hint();
-            words = self.window(next, bin);
+            words = self.words(next, bin);
         }
     }
 }
@@ -300,13 +307,13 @@ impl<K: RadixKey> Pass<K> {
 /// Returns the word of status with a tile's count of a digit.
 #[device]
 fn word_of(tile: u32, bin: usize) -> usize {
-    (tile as usize + WINDOW) * BINS + bin
+    (tile as usize + LOOKED_AT) * BINS + bin
 }
 
 /// Predecessors that a look-back reads at once, to hide the latency of the second-level cache.
-const WINDOW: usize = 4;
+const LOOKED_AT: usize = 4;
 
-type Window = [u32; WINDOW];
+type StatusWords = [u32; LOOKED_AT];
 
 const COUNT_BITS: u32 = 30;
 const COUNT_MASK: u32 = (1 << COUNT_BITS) - 1;

@@ -6,8 +6,8 @@
 //! The numbers of segments take one or two passes more; a tile of one segment needs none.
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
-use super::segments::{Part, TO_OTHER};
-use super::tile::Tile;
+use super::segments::{ElementRange, TO_OTHER};
+use super::tile::SortTile;
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 use crate::block::radix_rank::{KeyOrder, RadixKey};
@@ -23,11 +23,11 @@ const fn shared_bytes<K: RadixKey, const BLOCK: usize, const ITEMS: usize>() -> 
 }
 
 kernel! {
-    /// Sorts the keys of the segments that fit tiles: one block per part.
+    /// Sorts the keys of the segments that fit tiles: one block per range.
     pub struct SortSegmentKeys<K: RadixKey> {
         /// The keys.
         pub keys: Global<K>,
-        /// Output: each part's keys, sorted.
+        /// Output: each range's keys, sorted.
         pub sorted_keys: Targets<K>,
         /// The segments, and the bits by which they are sorted.
         pub segments: SegmentTiles<K>,
@@ -38,11 +38,11 @@ kernel! {
 }
 
 kernel! {
-    /// Sorts the keys of the segments that fit tiles, with their values: one block per part.
+    /// Sorts the keys of the segments that fit tiles, with their values: one block per range.
     pub struct SortSegmentPairs<K: RadixKey, V: Element> {
         /// The keys.
         pub keys: Global<K>,
-        /// Output: each part's keys, sorted.
+        /// Output: each range's keys, sorted.
         pub sorted_keys: Targets<K>,
         /// The values, one per key.
         pub values: Global<V>,
@@ -57,11 +57,11 @@ kernel! {
 }
 
 parameters! {
-    /// Buffers for sorted parts.
+    /// Buffers for sorted ranges.
     pub struct Targets<T: Element> {
-        /// Buffer of most parts.
+        /// Buffer of most ranges.
         pub usual: GlobalMut<T>,
-        /// Buffer of the parts that [`ListRuns`](super::ListRuns) marks.
+        /// Buffer of the ranges that [`ListRuns`](super::ListRuns) marks.
         pub other: GlobalMut<T>,
     }
 }
@@ -80,8 +80,8 @@ impl<T: Element> Targets<T> {
 parameters! {
     /// Segments that fit tiles, and the bits by which they are sorted.
     pub struct SegmentTiles<K: RadixKey> {
-        /// Part of each block: see [`CutSegments`](super::CutSegments) and [`ListRuns`](super::ListRuns).
-        pub parts: Global<u64>,
+        /// Range of each block: see [`CutSegments`](super::CutSegments) and [`ListRuns`](super::ListRuns).
+        pub ranges: Global<u64>,
         /// One bit per element, set where a segment begins.
         pub heads: Global<u32>,
         /// Conversion of keys to sortable ones.
@@ -98,28 +98,28 @@ parameters! {
 }
 
 /// The values of keys that are moved.
-trait Values: Copy {
+trait TileValues: Copy {
     /// Moves the value at place `from` of the tile to place `to`.
     fn move_one(self, first: usize, to_other: bool, from: usize, to: usize);
     /// Moves all values to their keys. The low [`PLACE_BITS`] bits of an origin are the key's previous place.
-    fn move_tile<const ITEMS: usize>(self, tile: Tile<ITEMS>, to_other: bool, origins: &[u32; ITEMS]);
+    fn move_tile<const ITEMS: usize>(self, tile: SortTile<ITEMS>, to_other: bool, origins: &[u32; ITEMS]);
 }
 
-impl Values for () {
+impl TileValues for () {
     #[device]
     fn move_one(self, _: usize, _: bool, _: usize, _: usize) {}
     #[device]
-    fn move_tile<const ITEMS: usize>(self, _: Tile<ITEMS>, _: bool, _: &[u32; ITEMS]) {}
+    fn move_tile<const ITEMS: usize>(self, _: SortTile<ITEMS>, _: bool, _: &[u32; ITEMS]) {}
 }
 
-impl<V: Element> Values for (Global<V>, Targets<V>) {
+impl<V: Element> TileValues for (Global<V>, Targets<V>) {
     #[device(track_caller)]
     fn move_one(self, first: usize, to_other: bool, from: usize, to: usize) {
         self.1.get(to_other).store(first + to, self.0.load_streaming(first + from));
     }
 
     #[device(track_caller)]
-    fn move_tile<const ITEMS: usize>(self, tile: Tile<ITEMS>, to_other: bool, origins: &[u32; ITEMS]) {
+    fn move_tile<const ITEMS: usize>(self, tile: SortTile<ITEMS>, to_other: bool, origins: &[u32; ITEMS]) {
         // Values are loaded once, in their new order: their old places are all within the tile.
         let values = self.0.skip(tile.first);
         let mut own = [V::ZERO; ITEMS];
@@ -145,32 +145,32 @@ impl<K: RadixKey, V: Element> SortSegmentPairs<K, V> {
     }
 }
 
-/// A block's part, its keys sortable in shared memory, and where its segments begin.
+/// A block's range, its keys sortable in shared memory, and where its segments begin.
 #[derive(Clone, Copy)]
 struct Loaded<K, const BLOCK: usize, const ITEMS: usize> {
-    tile: Tile<ITEMS>,
+    tile: SortTile<ITEMS>,
     to_other: bool,
     keys: Shared<K>,
     heads: NumberedBits<BLOCK, ITEMS>,
 }
 
 impl<K: RadixKey> SegmentTiles<K> {
-    /// Sorts the block's part.
+    /// Sorts the block's range.
     #[device]
     fn sort<const BLOCK: usize, const ITEMS: usize>(
         self,
         mut arena: Arena,
         keys: Global<K>,
         sorted_keys: Targets<K>,
-        values: impl Values,
+        values: impl TileValues,
     ) {
         const { assert!(BLOCK * ITEMS <= 1 << PLACE_BITS) };
-        let word = self.parts.load(thread::block() as usize);
-        let (part, to_other) = (Part::unpack(word & !TO_OTHER), word & TO_OTHER != 0);
-        if part.len == 0 {
+        let word = self.ranges.load(thread::block() as usize);
+        let (range, to_other) = (ElementRange::unpack(word & !TO_OTHER), word & TO_OTHER != 0);
+        if range.len == 0 {
             return;
         }
-        let tile = Tile::<ITEMS> { first: part.first, len: part.len };
+        let tile = SortTile::<ITEMS> { first: range.first, len: range.len };
         let sort = RadixSort::<K, BLOCK, ITEMS>::take(&mut arena);
         let exchange: Shared<u32> = arena.take(BLOCK * ITEMS);
         let heads: NumberedBits<BLOCK, ITEMS> = NumberedBits::take(&mut arena);
@@ -203,7 +203,7 @@ impl<K: RadixKey> SegmentTiles<K> {
         self,
         loaded: Loaded<K, BLOCK, ITEMS>,
         sorted_keys: Targets<K>,
-        values: impl Values,
+        values: impl TileValues,
     ) {
         let Loaded { tile, to_other, keys, heads } = loaded;
         let mask = K::ONES.low_bits(self.end - self.begin).shifted_left(self.begin);
@@ -215,15 +215,15 @@ impl<K: RadixKey> SegmentTiles<K> {
             let first = heads.last_to(place);
             let next = heads.next_after(place, tile.len as u32);
             // From the last to the first: see "A register that changes its meaning" in docs/toolchain.md.
-            let (mut rank, mut other) = (first, next);
+            let (mut position, mut other) = (first, next);
             while other > first {
                 other -= 1;
                 let compared = keys.load(other as usize) & mask;
                 let own = key & mask;
-                rank += u32::from(compared < own || (compared == own && other < place));
+                position += u32::from(compared < own || (compared == own && other < place));
             }
-            sorted_keys.store(tile.first + rank as usize, key.into_key(self.stored_order));
-            values.move_one(tile.first, to_other, place as usize, rank as usize);
+            sorted_keys.store(tile.first + position as usize, key.into_key(self.stored_order));
+            values.move_one(tile.first, to_other, place as usize, position as usize);
             place += thread::WARP_SIZE;
         }
     }
@@ -252,9 +252,9 @@ impl<K: RadixKey> SegmentTiles<K> {
         origins
     }
 
-    /// Returns whether an item of this thread is the first of a segment, or of the part.
+    /// Returns whether an item of this thread is the first of a segment, or of the range.
     #[device]
-    fn begins_segment<const ITEMS: usize>(self, tile: Tile<ITEMS>, item: usize) -> bool {
+    fn begins_segment<const ITEMS: usize>(self, tile: SortTile<ITEMS>, item: usize) -> bool {
         let place = warp_striped::<ITEMS>(item);
         let element = tile.first + place.min(tile.len - 1);
         let is_head = place == 0 || self.heads.load(element / 32) >> (element % 32) & 1 != 0;

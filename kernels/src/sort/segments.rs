@@ -1,4 +1,4 @@
-//! Cuts segments into parts that a block sorts: whole segments, or runs of those too long for a block.
+//! Cuts segments into ranges that a block sorts: whole segments, or runs of those too long for a block.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut};
@@ -10,12 +10,12 @@ use crate::Offset;
 
 /// Consecutive elements. Packed, the first one is in the low half of a word and the length in the high one.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct ElementRange {
     pub(super) first: usize,
     pub(super) len: usize,
 }
 
-impl Part {
+impl ElementRange {
     #[device]
     pub(super) fn pack(self) -> u64 {
         self.first as u64 | (self.len as u64) << 32
@@ -27,7 +27,7 @@ impl Part {
     }
 }
 
-/// Flag of a packed part of up to a tile: the block that sorts it writes to the other one of two buffers.
+/// Flag of a packed range of up to a tile: the block that sorts it writes to the other one of two buffers.
 pub(super) const TO_OTHER: u64 = 1 << 63;
 
 /// Returns the number of rounds in which a segment's runs of `run_len` elements are merged, two at a time, until there
@@ -68,18 +68,18 @@ impl<O: Offset> MarkSegments<O> {
 }
 
 kernel! {
-    /// Cuts segments into parts that fit a tile. Each window of `window` elements has two parts, of the segments that begin
+    /// Cuts segments into ranges that fit a tile. Each chunk of `chunk` elements has two ranges, of the segments that begin
     /// in it: the first has all of them if they fit a tile together, and otherwise all but the last, which is then the
-    /// second. One warp per window, and one more.
+    /// second. One warp per chunk, and one more.
     ///
-    /// A last segment that is longer than a tile is in no part: the second part begins with it and is empty. Other segments
-    /// are not that long, because they end in the window.
+    /// A last segment that is longer than a tile is in no range: the second range begins with it and is empty. Other segments
+    /// are not that long, because they end in the chunk.
     pub struct CutSegments<O: Offset> {
         /// Row offsets, `rows` + 1.
         pub row_offsets: Global<O>,
-        /// Output: two words per window.
-        pub parts: GlobalMut<u64>,
-        /// Output: one word per window, of a segment that is in no part: its length in the high half, and the number of
+        /// Output: two words per chunk.
+        pub ranges: GlobalMut<u64>,
+        /// Output: one word per chunk, of a segment that is in no range: its length in the high half, and the number of
         /// pairs of tiles that it fills in the low one; zero without such a segment. One more word is zero.
         pub long: GlobalMut<u64>,
         /// Output: the pairs of tiles of all such segments, and the length of the longest; zero before.
@@ -88,10 +88,10 @@ kernel! {
         pub rows: u32,
         /// Elements, fewer than 2³².
         pub len: u32,
-        /// Windows.
-        pub windows: u32,
-        /// Elements of a window, at most `capacity`.
-        pub window: u32,
+        /// Chunks.
+        pub chunks: u32,
+        /// Elements of a chunk, at most `capacity`.
+        pub chunk: u32,
         /// Elements of a tile.
         pub capacity: u32,
     }
@@ -104,14 +104,14 @@ impl<O: Offset> CutSegments<O> {
     #[device]
     fn cut_segments<const BLOCK: usize>(self, _: Arena) {
         let index = thread::global_warp::<BLOCK>();
-        if index >= self.windows as usize {
-            if index == self.windows as usize && thread::lane() == 0 {
+        if index >= self.chunks as usize {
+            if index == self.chunks as usize && thread::lane() == 0 {
                 self.long.store(index, 0);
             }
             return;
         }
-        let start = index * self.window as usize;
-        let end = (start + self.window as usize).min(self.len as usize);
+        let start = index * self.chunk as usize;
+        let end = (start + self.chunk as usize).min(self.len as usize);
         let offset = |row: usize| self.row_offsets.load(row).to_usize();
         let row_at = |place: usize, from: usize| {
             let is_there = |row: u64| offset(row as usize) >= place;
@@ -120,27 +120,27 @@ impl<O: Offset> CutSegments<O> {
         let first_row = row_at(start, 0);
         let next_row = row_at(end, first_row);
         if thread::lane() == 0 {
-            self.store_window(index, first_row, next_row);
+            self.store_chunk(index, first_row, next_row);
         }
     }
 
-    /// Stores the parts of a window in which the rows from `first_row` to before `next_row` begin.
+    /// Stores the ranges of a chunk in which the rows from `first_row` to before `next_row` begin.
     #[device(track_caller)]
-    fn store_window(self, index: usize, first_row: usize, next_row: usize) {
+    fn store_chunk(self, index: usize, first_row: usize, next_row: usize) {
         let offset = |row: usize| self.row_offsets.load(row).to_usize();
         let capacity = self.capacity as usize;
         let first = offset(first_row);
-        let mut parts = [Part { first, len: 0 }; 2];
+        let mut ranges = [ElementRange { first, len: 0 }; 2];
         let mut long = 0;
         if first_row < next_row {
             let (last, next) = (offset(next_row - 1), offset(next_row));
             if next - first <= capacity {
-                parts[0].len = next - first;
+                ranges[0].len = next - first;
             } else {
-                parts[0].len = last - first;
-                parts[1].first = last;
+                ranges[0].len = last - first;
+                ranges[1].first = last;
                 if next - last <= capacity {
-                    parts[1].len = next - last;
+                    ranges[1].len = next - last;
                 } else {
                     let tiles = (next - last).div_ceil(2 * capacity) as u64;
                     long = ((next - last) as u64) << 32 | tiles;
@@ -149,27 +149,27 @@ impl<O: Offset> CutSegments<O> {
                 }
             }
         }
-        self.parts.store(2 * index, parts[0].pack());
-        self.parts.store(2 * index + 1, parts[1].pack());
+        self.ranges.store(2 * index, ranges[0].pack());
+        self.ranges.store(2 * index + 1, ranges[1].pack());
         self.long.store(index, long);
     }
 }
 
 kernel! {
-    /// Lists the pairs of tiles of the segments that are in no part: one thread per pair. A tile of such a segment becomes
+    /// Lists the pairs of tiles of the segments that are in no range: one thread per pair. A tile of such a segment becomes
     /// a *run* when it is sorted.
     pub struct ListRuns {
-        /// Sums of `long` from [`CutSegments`]: of the windows before each, and of all.
+        /// Sums of `long` from [`CutSegments`]: of the chunks before each, and of all.
         pub before: Global<u64>,
-        /// Parts from [`CutSegments`].
-        pub parts: Global<u64>,
-        /// Output: the two tiles of each pair, as parts. A segment whose runs are merged an odd number of times is sorted
+        /// Ranges from [`CutSegments`].
+        pub ranges: Global<u64>,
+        /// Output: the two tiles of each pair, as ranges. A segment whose runs are merged an odd number of times is sorted
         /// into the other buffer. The last tile of a segment may be empty.
         pub tiles: GlobalMut<u64>,
-        /// Output: for each pair its segment, as a part, and the number of the pair in the segment.
+        /// Output: for each pair its segment, as a range, and the number of the pair in the segment.
         pub pairs: GlobalMut<u64>,
-        /// Windows.
-        pub windows: u32,
+        /// Chunks.
+        pub chunks: u32,
         /// Pairs.
         pub count: u32,
         /// Elements of a tile.
@@ -187,18 +187,18 @@ impl ListRuns {
         if index >= self.count as usize {
             return;
         }
-        let pairs_before = |window: usize| self.before.load(window) as u32 as usize;
-        let window = partition_point(0, self.windows as usize, |window| pairs_before(window + 1) <= index);
-        let len = ((self.before.load(window + 1) - self.before.load(window)) >> 32) as usize;
-        let first = Part::unpack(self.parts.load(2 * window + 1)).first;
-        let (number, capacity) = (index - pairs_before(window), self.capacity as usize);
+        let pairs_before = |chunk: usize| self.before.load(chunk) as u32 as usize;
+        let chunk = partition_point(0, self.chunks as usize, |chunk| pairs_before(chunk + 1) <= index);
+        let len = ((self.before.load(chunk + 1) - self.before.load(chunk)) >> 32) as usize;
+        let first = ElementRange::unpack(self.ranges.load(2 * chunk + 1)).first;
+        let (number, capacity) = (index - pairs_before(chunk), self.capacity as usize);
         let to_other = if merge_rounds(len, capacity).is_multiple_of(2) { 0 } else { TO_OTHER };
         for half in 0..2 {
             let begin = ((2 * number + half) * capacity).min(len);
-            let tile = Part { first: first + begin, len: capacity.min(len - begin) };
+            let tile = ElementRange { first: first + begin, len: capacity.min(len - begin) };
             self.tiles.store(2 * index + half, tile.pack() | to_other);
         }
-        self.pairs.store(2 * index, Part { first, len }.pack());
+        self.pairs.store(2 * index, ElementRange { first, len }.pack());
         self.pairs.store(2 * index + 1, number as u64);
     }
 }

@@ -14,7 +14,7 @@ const MAX_ITEMS: usize = 4 * GROUP;
 pub(super) struct Packed<const BITS: usize>([u32; 2 * GROUP]);
 
 pub(super) type Digits = Packed<8>;
-pub(super) type Places = Packed<16>;
+pub(super) type SortedPlaces = Packed<16>;
 
 impl<const BITS: usize> Packed<BITS> {
     const PER_WORD: usize = 32 / BITS;

@@ -73,12 +73,12 @@ kernel! {
 
 /// A tile's part of an array, which is not empty, as its block loads and stores it.
 #[derive(Clone, Copy)]
-pub(super) struct Tile<const ITEMS: usize> {
+pub(super) struct SortTile<const ITEMS: usize> {
     pub(super) first: usize,
     pub(super) len: usize,
 }
 
-impl<const ITEMS: usize> Tile<ITEMS> {
+impl<const ITEMS: usize> SortTile<ITEMS> {
     #[device]
     fn new<const BLOCK: usize>(len: u64) -> Self {
         let first = thread::block() as usize * BLOCK * ITEMS;
@@ -127,7 +127,7 @@ fn timed<R>(cycles: GlobalMut<u32>, sort: impl FnOnce() -> R) -> R {
 
 impl<K: RadixKey> SortTileKeys<K> {
     fn sort_keys<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let tile = Tile::new::<BLOCK>(self.len);
+        let tile = SortTile::new::<BLOCK>(self.len);
         let sort = RadixSort::<K, BLOCK, ITEMS>::take(&mut arena);
         // Padding sorts last whatever the bits: it is largest, comes last, and the sort is stable.
         let mut own = tile.load(self.keys, K::ONES);
@@ -138,7 +138,7 @@ impl<K: RadixKey> SortTileKeys<K> {
 
 impl<K: RadixKey, V: Element> SortTilePairs<K, V> {
     fn sort_pairs<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let tile = Tile::new::<BLOCK>(self.len);
+        let tile = SortTile::new::<BLOCK>(self.len);
         let sort = RadixSort::<K, BLOCK, ITEMS>::take(&mut arena);
         let value_exchange = arena.take(BLOCK * ITEMS);
         let mut own_keys = tile.load(self.keys, K::ONES);
@@ -153,7 +153,7 @@ impl<K: RadixKey, V: Element> SortTilePairs<K, V> {
 
 impl<K: RadixKey> SortTilePermutation<K> {
     fn sort_permutation<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let tile = Tile::new::<BLOCK>(self.len);
+        let tile = SortTile::new::<BLOCK>(self.len);
         let sort = RadixSort::<K, BLOCK, ITEMS>::take(&mut arena);
         let mut own = tile.load(self.keys, K::ONES.low_bits(self.bits));
         let own_permutation = timed(self.cycles, || sort.sort_permutation(&mut own, self.bits));

@@ -3,11 +3,11 @@ use evenpath_simt::{device, kernel, thread, Arena, GlobalMut};
 use super::state::state_words;
 use super::tile;
 use crate::block::warp_search;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// Returns the number of items on the path of two matrices.
 #[device]
-pub fn path_items<O: Offset>(a: Pattern<O>, b: Pattern<O>) -> u64 {
+pub fn path_items<O: Offset>(a: GlobalPattern<O>, b: GlobalPattern<O>) -> u64 {
     a.nonzeros + b.nonzeros + u64::from(a.rows)
 }
 
@@ -15,9 +15,9 @@ kernel! {
     /// Finds where each tile of the path begins, and clears the state: one warp per tile, and one for the end.
     pub struct CutPath<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B, with as many rows.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// Output: for each tile and the end, the nonzeros of A before it, and the row ends before it.
         pub starts: GlobalMut<u64>,
         /// Output: [`state_words`] words, all zero.
@@ -48,7 +48,7 @@ impl<O: Offset> CutPath<O> {
         let diagonal = (u64::from(tile) * u64::from(self.tile_items)).min(path_items(a, b));
         // The first row whose end is not before the diagonal.
         let row = warp_search::first(0, u64::from(a.rows), |row| row_end(a, b, row) >= diagonal);
-        let cut = Cut::in_row(a, b, row, diagonal);
+        let cut = RowCut::in_row(a, b, row, diagonal);
         if thread::lane() == 0 {
             tile::store_start(self.starts, tile, cut.a, row);
         }
@@ -56,18 +56,18 @@ impl<O: Offset> CutPath<O> {
 }
 
 #[device(track_caller)]
-fn offset<O: Offset>(pattern: Pattern<O>, row: u64) -> u64 {
+fn offset<O: Offset>(pattern: GlobalPattern<O>, row: u64) -> u64 {
     pattern.row_offsets.load(row as usize).to_usize() as u64
 }
 
 /// Returns the position on the path of a row's end.
 #[device(track_caller)]
-pub(super) fn row_end<O: Offset>(a: Pattern<O>, b: Pattern<O>, row: u64) -> u64 {
+pub(super) fn row_end<O: Offset>(a: GlobalPattern<O>, b: GlobalPattern<O>, row: u64) -> u64 {
     offset(a, row + 1) + offset(b, row + 1) + row
 }
 
 /// Cut of the path by a diagonal in a row.
-pub(super) struct Cut {
+pub(super) struct RowCut {
     /// Nonzeros of A before it.
     pub(super) a: u64,
     /// Nonzeros of B before it.
@@ -77,11 +77,16 @@ pub(super) struct Cut {
     is_inside: bool,
 }
 
-impl Cut {
+impl RowCut {
     /// Returns the cut of a diagonal in the first row whose end is not before it; for the path's end, that is one past
     /// the last row. For one whole warp.
     #[device(track_caller)]
-    pub(super) fn in_row<O: Offset>(a: Pattern<O>, b: Pattern<O>, row: u64, diagonal: u64) -> Self {
+    pub(super) fn in_row<O: Offset>(
+        a: GlobalPattern<O>,
+        b: GlobalPattern<O>,
+        row: u64,
+        diagonal: u64,
+    ) -> Self {
         let (a_start, b_start) = (offset(a, row), offset(b, row));
         if row >= u64::from(a.rows) {
             return Self { a: a_start, b: b_start, is_inside: false };
@@ -102,7 +107,7 @@ impl Cut {
 
     /// Returns whether it separates two nonzeros of the same row and column.
     #[device(track_caller)]
-    pub(super) fn separates_pair<O: Offset>(&self, a: Pattern<O>, b: Pattern<O>) -> bool {
+    pub(super) fn separates_pair<O: Offset>(&self, a: GlobalPattern<O>, b: GlobalPattern<O>) -> bool {
         self.is_inside && a.column_indices.load(self.a as usize - 1) == b.column_indices.load(self.b as usize)
     }
 }

@@ -1,14 +1,14 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
 
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 kernel! {
     /// Counts the columns that are not greater than the one before them, except those at which a row begins: if there are
     /// none, the columns of every row increase. One item per nonzero or row, whichever are more.
     pub struct CountDescents<O: Offset> {
         /// The pattern.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// One word, to which the number is added.
         pub descents: GlobalMut<u64>,
     }
@@ -19,7 +19,7 @@ kernel! {
 
 impl<O: Offset> CountDescents<O> {
     fn count_descents<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let Pattern { row_offsets, column_indices, nonzeros, rows } = self.pattern;
+        let GlobalPattern { row_offsets, column_indices, nonzeros, rows } = self.pattern;
         let start = thread::block() as usize * BLOCK * ITEMS + thread::index() as usize;
         let mut earlier = [0; ITEMS];
         let mut later = [0; ITEMS];

@@ -1,32 +1,32 @@
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global};
 
-use super::codes::{Codes, WORD_ITEMS};
 use super::cut::path_items;
 use super::inputs::Inputs;
-use super::output::Output;
-use super::share::Share;
+use super::item_kinds::{ItemKinds, WORD_ITEMS};
+use super::output::SpaddOutput;
+use super::share::SpaddShare;
 use super::state::{GROUP, GROUPS};
-use super::tile::Tile;
+use super::tile::SpaddTile;
 use crate::block::count_scan::CountScan;
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 kernel! {
-    /// Writes the results by the codes of [`WalkPath`](super::WalkPath): one block per tile of the path.
+    /// Writes the results by the kinds of [`WalkPath`](super::WalkPath): one block per tile of the path.
     pub struct FillTiles<V: Float, O: Offset> {
         /// A.
-        pub a: CsrView<V, O>,
+        pub a: GlobalCsr<V, O>,
         /// B.
-        pub b: CsrView<V, O>,
+        pub b: GlobalCsr<V, O>,
         /// Starts of the tiles, from [`CutPath`](super::CutPath).
         pub starts: Global<u64>,
-        /// The codes of the path's items.
-        pub codes: Global<u64>,
+        /// The kinds of the path's items.
+        pub kinds: Global<u64>,
         /// The number of results of each tile.
         pub counts: Global<u32>,
         /// The state, with the number of results of each group of tiles.
         pub states: Global<u64>,
         /// The result.
-        pub output: Output<V, O>,
+        pub output: SpaddOutput<V, O>,
         /// Items that make results, and their values: bits of [`keep`](super::keep).
         pub keep: u32,
         /// The factor of A; if it is zero, A's values are not read.
@@ -41,16 +41,16 @@ kernel! {
 
 impl<V: Float, O: Offset> FillTiles<V, O> {
     fn fill<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        const { assert!(ITEMS == WORD_ITEMS as usize, "one word of codes per thread") };
-        // 1. Find the origins of the tile's results in shared memory, by the threads' codes.
+        const { assert!(ITEMS == WORD_ITEMS as usize, "one word of kinds per thread") };
+        // 1. Find the origins of the tile's results in shared memory, by the threads' kinds.
         let Self { a, b, output, .. } = self;
         let scan = CountScan::<u64, BLOCK>::take(&mut arena);
         let origins = arena.take(BLOCK * ITEMS);
         let number = thread::block();
         let items = path_items(a.pattern(), b.pattern());
-        let tile = Tile::load(self.starts, number, items, (BLOCK * ITEMS) as u32);
-        let (codes, is_paired) = load_codes::<BLOCK>(self.codes, number);
-        let share = Share::<BLOCK, ITEMS>::new(codes, tile.items, self.keep);
+        let tile = SpaddTile::load(self.starts, number, items, (BLOCK * ITEMS) as u32);
+        let (kinds, is_paired) = load_kinds::<BLOCK>(self.kinds, number);
+        let share = SpaddShare::<BLOCK, ITEMS>::new(kinds, tile.items, self.keep);
         let before = results_before(self.counts, self.states, number);
         // The nonzero of A of a tile's first pair can be the last of the tile before.
         let ahead = tile.a_first.min(1);
@@ -71,13 +71,13 @@ impl<V: Float, O: Offset> FillTiles<V, O> {
     }
 }
 
-/// Returns the thread's codes in a tile, and whether its first item is paired with the one before it.
+/// Returns the thread's kinds in a tile, and whether its first item is paired with the one before it.
 #[device(track_caller)]
-fn load_codes<const BLOCK: usize>(words: Global<u64>, tile: u32) -> (Codes, bool) {
+fn load_kinds<const BLOCK: usize>(words: Global<u64>, tile: u32) -> (ItemKinds, bool) {
     let place = tile as usize * BLOCK + thread::index() as usize;
     let word = words.load(place);
     let word_before = words.load_if(place.max(1) - 1, place > 0);
-    (Codes::from_word(word), Codes::from_word(word_before).is_pair(WORD_ITEMS - 1))
+    (ItemKinds::from_word(word), ItemKinds::from_word(word_before).is_pair(WORD_ITEMS - 1))
 }
 
 /// Returns the number of results of all tiles before `tile`, in every thread.

@@ -2,9 +2,9 @@
 use evenpath_simt::{device, thread, Float, Global, Shared};
 
 use super::keep;
-use super::origin::Origin;
-use super::output::Output;
-use crate::{CsrView, Offset};
+use super::origin::SumOrigin;
+use super::output::SpaddOutput;
+use crate::{GlobalCsr, Offset};
 
 /// Results that a thread has in flight.
 pub(super) const BATCH: usize = 8;
@@ -24,7 +24,7 @@ pub(super) struct Inputs<V> {
 /// Operands of a thread's results: up to [`BATCH`] of the `total` results of a tile, `BLOCK` apart.
 pub(super) struct Batch<V, const BLOCK: usize> {
     total: u32,
-    origins: [Origin; BATCH],
+    origins: [SumOrigin; BATCH],
     columns: [u32; BATCH],
     values: [(V, V); BATCH],
 }
@@ -33,15 +33,15 @@ impl<V: Float> Inputs<V> {
     /// Returns the nonzeros of A and B, starting at those numbers, with their factors.
     #[device(track_caller)]
     pub(super) fn new<O: Offset>(
-        (a, b): (CsrView<V, O>, CsrView<V, O>),
+        (a, b): (GlobalCsr<V, O>, GlobalCsr<V, O>),
         (a_first, b_first): (usize, usize),
         keep: u32,
         (alpha, beta): (V, V),
     ) -> Self {
         let (kept_bits, fixed_bits) = match keep {
             keep if keep & keep::B != 0 => (u32::MAX, 0),
-            keep if keep & keep::MULTIPLY != 0 => (!Origin::FROM, Origin::FROM),
-            _ => (!Origin::FROM, Origin::FROM_A),
+            keep if keep & keep::MULTIPLY != 0 => (!SumOrigin::FROM, SumOrigin::FROM),
+            _ => (!SumOrigin::FROM, SumOrigin::FROM_A),
         };
         Self {
             a: (a.column_indices.skip(a_first), a.values.skip(a_first)),
@@ -60,9 +60,9 @@ impl<V: Float> Inputs<V> {
         &self,
         origins: Shared<u32>,
         total: u32,
-        output: Output<V, O>,
+        output: SpaddOutput<V, O>,
     ) {
-        let Output { column_indices, values, .. } = output;
+        let SpaddOutput { column_indices, values, .. } = output;
         let mut first = thread::index();
         while first < total {
             let own = self.origins::<BLOCK>(origins, (first, total));
@@ -113,7 +113,11 @@ impl<V: Float> Inputs<V> {
 
     /// Writes the results that [`load`](Self::load) has loaded.
     #[device(track_caller)]
-    pub(super) fn store<O: Offset, const BLOCK: usize>(&self, batch: &Batch<V, BLOCK>, output: Output<V, O>) {
+    pub(super) fn store<O: Offset, const BLOCK: usize>(
+        &self,
+        batch: &Batch<V, BLOCK>,
+        output: SpaddOutput<V, O>,
+    ) {
         for item in 0..BATCH {
             let place = thread::index() + (item * BLOCK) as u32;
             if place < batch.total {
@@ -130,27 +134,27 @@ impl<V: Float> Inputs<V> {
         &self,
         origins: Shared<u32>,
         (first, total): (u32, u32),
-    ) -> [Origin; BATCH] {
-        let mut own = [Origin::NONE; BATCH];
+    ) -> [SumOrigin; BATCH] {
+        let mut own = [SumOrigin::NONE; BATCH];
         for item in 0..BATCH {
             let place = first + (item * BLOCK) as u32;
             if place < total {
                 own[item] =
-                    Origin::from_word(origins.load(place as usize) & self.kept_bits | self.fixed_bits);
+                    SumOrigin::from_word(origins.load(place as usize) & self.kept_bits | self.fixed_bits);
             }
         }
         own
     }
 
     #[device(track_caller)]
-    fn column(&self, origin: Origin) -> u32 {
+    fn column(&self, origin: SumOrigin) -> u32 {
         let of_a = self.a.0.load_if(origin.a(), origin.is_of_a());
         of_a | self.b.0.load_if(origin.b(), origin.is_of_b() && !origin.is_of_a())
     }
 
     /// Returns the values of A and of B; zero if they are not read.
     #[device(track_caller)]
-    fn values(&self, origin: Origin) -> (V, V) {
+    fn values(&self, origin: SumOrigin) -> (V, V) {
         (
             self.a.1.load_if(origin.a(), origin.is_of_a() && self.alpha != V::ZERO),
             self.b.1.load_if(origin.b(), origin.is_of_b() && self.beta != V::ZERO),
@@ -158,7 +162,7 @@ impl<V: Float> Inputs<V> {
     }
 
     #[device]
-    fn combine(&self, origin: Origin, (a, b): (V, V)) -> V {
+    fn combine(&self, origin: SumOrigin, (a, b): (V, V)) -> V {
         let (a, b) = (self.alpha * a, self.beta * b);
         if self.keep & keep::MULTIPLY != 0 {
             return a * b;

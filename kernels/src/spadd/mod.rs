@@ -9,8 +9,8 @@
 //! is the sum of both row offsets and r, and a tile keeps the ends of its rows in shared memory.
 //!
 //! There are two phases, as in the source. [`CutPath`] finds where tiles begin and [`WalkPath`] walks them: it writes two bits
-//! per item, the codes, and counts the results. Then memory is allocated, and [`FillTiles`] writes the pattern, the values,
-//! or both; it follows the codes and does not compare columns again. An item has the same code wherever the path is cut. So
+//! per item, the kinds, and counts the results. Then memory is allocated, and [`FillTiles`] writes the pattern, the values,
+//! or both; it follows the kinds and does not compare columns again. An item has the same kind wherever the path is cut. So
 //! a pair of equal columns may lie on both sides of a cut, and no diagonal needs the balanced path's star.
 //!
 //! [`OnePass`] is both phases in one launch, for small matrices: the result has room for the entries of both, and a
@@ -19,12 +19,12 @@
 //! [`coordinates`] makes the keys of the source's own method, the union of two sets of coordinates by the balanced path
 //! ([`sets`](crate::sets)), and of the global sort with which it compares.
 
-mod codes;
 pub mod coordinates;
 mod cut;
 mod descents;
 mod fill;
 mod inputs;
+mod item_kinds;
 pub mod keep;
 mod one_pass;
 mod origin;
@@ -34,12 +34,12 @@ mod state;
 mod tile;
 mod walk;
 
-pub use codes::code_words;
 pub use coordinates::{CoordinateKeys, SplitCoordinates};
 pub use cut::{path_items, CutPath};
 pub use descents::CountDescents;
 pub use fill::FillTiles;
+pub use item_kinds::kind_words;
 pub use one_pass::{one_pass_state_words, OnePass};
-pub use output::Output;
+pub use output::SpaddOutput;
 pub use state::{state_words, DESCENTS, RESULTS};
 pub use walk::WalkPath;

@@ -3,17 +3,17 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut, Shared};
 
-use super::cut::{path_items, row_end, Cut};
+use super::cut::{path_items, row_end, RowCut};
 use super::inputs::{Inputs, BATCH};
-use super::output::Output;
-use super::share::Share;
-use super::tile::Tile;
-use super::walk::{stage, staged_len, Walk};
+use super::output::SpaddOutput;
+use super::share::SpaddShare;
+use super::tile::SpaddTile;
+use super::walk::{stage, staged_len, SpaddWalk};
 use crate::block::count_scan::CountScan;
 use crate::block::operator::{Sum, Summary};
 use crate::block::pair_search::PairSearch;
 use crate::block::tile_prefix::{self, clear_stale, entry_words, TilePrefix};
-use crate::{CsrView, Offset, Pattern};
+use crate::{GlobalCsr, GlobalPattern, Offset};
 
 kernel! {
     /// Walks the path and writes the results in one pass: one block per tile, tiles in the order in which blocks start. The
@@ -28,9 +28,9 @@ kernel! {
     /// look-back.
     pub struct OnePass<V: Float, O: Offset> {
         /// A.
-        pub a: CsrView<V, O>,
+        pub a: GlobalCsr<V, O>,
         /// B, with as many rows.
-        pub b: CsrView<V, O>,
+        pub b: GlobalCsr<V, O>,
         /// [`one_pass_state_words`] words, all zero.
         pub state: GlobalMut<u64>,
         /// Output: the number of results. The host may read it while the kernel runs.
@@ -40,7 +40,7 @@ kernel! {
         /// Their number.
         pub stale_words: u32,
         /// The result: pattern and values, with room for as many entries as there are.
-        pub output: Output<V, O>,
+        pub output: SpaddOutput<V, O>,
         /// Items that make results, and their values: bits of [`keep`](super::keep).
         pub keep: u32,
         /// The factor of A; if it is zero, A's values are not read.
@@ -86,13 +86,13 @@ impl<V: Float, O: Offset> OnePass<V, O> {
         thread::await_copies();
         thread::barrier();
         let diagonal = (thread::index() * ITEMS as u32).min(tile.items);
-        let codes = Walk::new(&tile, staged, ends, diagonal).next::<ITEMS>();
+        let kinds = SpaddWalk::new(&tile, staged, ends, diagonal).next::<ITEMS>();
         if thread::index() + 1 < BLOCK as u32 {
-            pairs.store(thread::index() as usize + 1, u32::from(codes.is_pair(ITEMS as u32 - 1)));
+            pairs.store(thread::index() as usize + 1, u32::from(kinds.is_pair(ITEMS as u32 - 1)));
         }
 
         // 3. Publish the number of results, and find where they come from.
-        let share = Share::<BLOCK, ITEMS>::new(codes, tile.items, self.keep);
+        let share = SpaddShare::<BLOCK, ITEMS>::new(kinds, tile.items, self.keep);
         let counted = share.count(scan);
         let total = Summary::<u32, Sum>::new(counted.results, 0);
         if thread::index() == 0 {
@@ -140,7 +140,7 @@ impl<const BLOCK: usize> Cuts<BLOCK> {
 
     /// Returns the end of the row that the thread probes first, whatever the tile.
     #[device(track_caller)]
-    fn probe<O: Offset>((a, b): (Pattern<O>, Pattern<O>)) -> u64 {
+    fn probe<O: Offset>((a, b): (GlobalPattern<O>, GlobalPattern<O>)) -> u64 {
         PairSearch::<BLOCK>::probe(u64::from(a.rows), |row| row_end(a, b, row))
     }
 
@@ -149,11 +149,11 @@ impl<const BLOCK: usize> Cuts<BLOCK> {
     #[device(track_caller)]
     fn find<O: Offset>(
         self,
-        (a, b): (Pattern<O>, Pattern<O>),
+        (a, b): (GlobalPattern<O>, GlobalPattern<O>),
         number: u32,
         tile_items: u32,
         probed: u64,
-    ) -> (Tile, Cut) {
+    ) -> (SpaddTile, RowCut) {
         let items = path_items(a, b);
         let begin = u64::from(number) * u64::from(tile_items);
         let end = (begin + u64::from(tile_items)).min(items);
@@ -161,7 +161,7 @@ impl<const BLOCK: usize> Cuts<BLOCK> {
         let half = BLOCK as u32 / 2;
         let is_end = thread::index() >= half;
         let (row, diagonal) = if is_end { (rows.1, end) } else { (rows.0, begin) };
-        let cut = Cut::in_row(a, b, row, diagonal);
+        let cut = RowCut::in_row(a, b, row, diagonal);
         if thread::index().is_multiple_of(half) {
             let found = self.found.skip(if is_end { 2 } else { 0 });
             found.store(0, cut.a);
@@ -170,6 +170,6 @@ impl<const BLOCK: usize> Cuts<BLOCK> {
         thread::barrier();
         let (start, next) =
             ((self.found.load(0), self.found.load(1)), (self.found.load(2), self.found.load(3)));
-        (Tile::between(start, next, begin, items, tile_items), cut)
+        (SpaddTile::between(start, next, begin, items, tile_items), cut)
     }
 }

@@ -5,13 +5,13 @@ use evenpath_simt::device;
 /// A nonzero of A, one of B, or both, relative to the tile's first: one [`STEP_A`](Self::STEP_A) or
 /// [`STEP_B`](Self::STEP_B) for each nonzero of the tile before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Origin(u32);
+pub(super) struct SumOrigin(u32);
 
 /// Bits of an index: tiles have fewer items.
 const INDEX_BITS: u32 = 15;
 const INDEX: u32 = (1 << INDEX_BITS) - 1;
 
-impl Origin {
+impl SumOrigin {
     /// No nonzero.
     pub(super) const NONE: Self = Self(0);
     /// Adds one to the index of the nonzero of A.

@@ -4,7 +4,7 @@ use crate::Offset;
 
 parameters! {
     /// The result: its pattern, its values, or both.
-    pub struct Output<V: Element, O: Offset> {
+    pub struct SpaddOutput<V: Element, O: Offset> {
         /// Row offsets, `rows` + 1.
         pub row_offsets: GlobalMut<O>,
         /// Column indices, one per result.
@@ -21,7 +21,7 @@ const PATTERN: u32 = 1;
 /// Values are written.
 const VALUES: u32 = 2;
 
-impl<V: Element, O: Offset> Output<V, O> {
+impl<V: Element, O: Offset> SpaddOutput<V, O> {
     /// Arrays that are `None` are not written.
     #[cfg(not(target_arch = "nvptx64"))]
     pub fn new(pattern: Option<(GlobalMut<O>, GlobalMut<u32>)>, values: Option<GlobalMut<V>>) -> Self {

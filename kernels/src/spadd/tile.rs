@@ -6,7 +6,7 @@ use crate::Offset;
 
 /// The rows and the nonzeros of both matrices in a tile.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tile {
+pub(super) struct SpaddTile {
     /// Items of the path.
     pub(super) items: u32,
     /// Row ends before the tile: the row that it begins in.
@@ -30,7 +30,7 @@ pub(super) fn store_start(starts: GlobalMut<u64>, tile: u32, a: u64, row: u64) {
     starts.store(2 * tile as usize + 1, row);
 }
 
-impl Tile {
+impl SpaddTile {
     /// Tile `number` of a path of `items` items, with `tile_items` per tile, which begins where [`store_start`] wrote.
     #[device(track_caller)]
     pub(super) fn load(starts: Global<u64>, number: u32, items: u64, tile_items: u32) -> Self {

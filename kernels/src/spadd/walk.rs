@@ -1,27 +1,27 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut, Shared};
 
-use super::codes::{Codes, WORD_ITEMS};
 use super::cut::path_items;
+use super::item_kinds::{ItemKinds, WORD_ITEMS};
 use super::state::{GROUP, GROUPS, RESULTS};
-use super::tile::Tile;
+use super::tile::SpaddTile;
 use crate::block::count_scan::CountScan;
 use crate::block::merge_path;
 use crate::block::search::partition_point;
 use crate::unroll::unroll;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 kernel! {
-    /// Walks the path, one tile per block: writes the codes of its items and counts the results.
+    /// Walks the path, one tile per block: writes the kinds of its items and counts the results.
     pub struct WalkPath<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B, with as many rows.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// Starts of the tiles, from [`CutPath`](super::CutPath).
         pub starts: Global<u64>,
-        /// Output: the codes of the path's items, a word per 31 items of a tile.
-        pub codes: GlobalMut<u64>,
+        /// Output: the kinds of the path's items, a word per 31 items of a tile.
+        pub kinds: GlobalMut<u64>,
         /// Output: the number of results of each tile.
         pub counts: GlobalMut<u32>,
         /// The state that [`CutPath`](super::CutPath) cleared; output: the number of results in it.
@@ -50,21 +50,21 @@ impl<O: Offset> WalkPath<O> {
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let none = arena.take(1);
         let number = thread::block();
-        let tile = Tile::load(self.starts, number, path_items(self.a, self.b), (BLOCK * ITEMS) as u32);
+        let tile = SpaddTile::load(self.starts, number, path_items(self.a, self.b), (BLOCK * ITEMS) as u32);
         let (staged, ends) = stage::<O, BLOCK, ITEMS>(&tile, (self.a, self.b), memory, none);
         thread::await_copies();
         thread::barrier();
 
         // 2. Walk the thread's share of the path.
         let diagonal = (thread::index() * ITEMS as u32).min(tile.items);
-        let mut walk = Walk::new(&tile, staged, ends, diagonal);
+        let mut walk = SpaddWalk::new(&tile, staged, ends, diagonal);
         let words = ITEMS / WORD_ITEMS as usize;
-        let codes = self.codes.skip((number as usize * BLOCK + thread::index() as usize) * words);
+        let kinds = self.kinds.skip((number as usize * BLOCK + thread::index() as usize) * words);
         let mut left = tile.items - diagonal;
         let mut results = 0;
         for word in 0..words {
             let of_word = walk.next::<{ WORD_ITEMS as usize }>();
-            codes.store(word, of_word.word());
+            kinds.store(word, of_word.word());
             let items = left.min(WORD_ITEMS);
             results += of_word.results(self.keep, items).count_ones();
             left -= items;
@@ -85,26 +85,27 @@ impl<O: Offset> WalkPath<O> {
 /// They are there after [`thread::await_copies`] and a barrier. Returns the columns and the rows' ends.
 #[device(track_caller)]
 pub(super) fn stage<O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    tile: &Tile,
-    (a, b): (Pattern<O>, Pattern<O>),
+    tile: &SpaddTile,
+    (a, b): (GlobalPattern<O>, GlobalPattern<O>),
     memory: Shared<u32>,
     none: Shared<u32>,
-) -> (Staged, Shared<u32>) {
-    let of_a = Columns::new(a.column_indices, tile.a_first, tile.a_len, a.nonzeros);
-    let of_b = Columns::new(b.column_indices, tile.b_first, tile.b_len, b.nonzeros);
+) -> (StagedColumns, Shared<u32>) {
+    let of_a = TileColumns::new(a.column_indices, tile.a_first, tile.a_len, a.nonzeros);
+    let of_b = TileColumns::new(b.column_indices, tile.b_first, tile.b_len, b.nonzeros);
     let (b_memory, ends) = (memory.skip(of_a.room()), memory.skip(of_a.room() + of_b.room()));
     of_a.stage::<BLOCK>(memory);
     of_b.stage::<BLOCK>(b_memory);
     if thread::index() == 0 {
         none.store(0, NONE);
     }
-    let staged = Staged { a: memory.skip(of_a.skew as usize), b: b_memory.skip(of_b.skew as usize), none };
+    let staged =
+        StagedColumns { a: memory.skip(of_a.skew as usize), b: b_memory.skip(of_b.skew as usize), none };
     stage_row_ends::<O, BLOCK, ITEMS>(tile, (a, b), staged, ends);
     (staged, ends)
 }
 
 /// The columns of one matrix that a tile stages: its own, and the next one if there is one.
-struct Columns {
+struct TileColumns {
     /// The columns, starting at the packet that holds the tile's first one.
     view: Global<u32, Aligned16>,
     /// The number of columns in the view before the tile's first.
@@ -114,7 +115,7 @@ struct Columns {
     left: u32,
 }
 
-impl Columns {
+impl TileColumns {
     const PACKET: u32 = 4;
 
     #[device]
@@ -161,9 +162,9 @@ const ROW_BATCH: usize = 4;
 /// `ITEMS` more rows than the tile touches, so that a walk past its end finds rows; past the last row these are empty.
 #[device(track_caller)]
 fn stage_row_ends<O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    tile: &Tile,
-    (a, b): (Pattern<O>, Pattern<O>),
-    columns: Staged,
+    tile: &SpaddTile,
+    (a, b): (GlobalPattern<O>, GlobalPattern<O>),
+    columns: StagedColumns,
     ends: Shared<u32>,
 ) {
     let (a_offsets, b_offsets) = (a.row_offsets.skip(tile.first_row), b.row_offsets.skip(tile.first_row));
@@ -200,7 +201,7 @@ fn stage_row_ends<O: Offset, const BLOCK: usize, const ITEMS: usize>(
 
 /// A tile's columns in shared memory, starting at the first of each matrix.
 #[derive(Clone, Copy)]
-pub(super) struct Staged {
+pub(super) struct StagedColumns {
     a: Shared<u32>,
     b: Shared<u32>,
     /// [`NONE`].
@@ -208,7 +209,7 @@ pub(super) struct Staged {
 }
 
 /// The state of a thread's walk along its share of the path.
-pub(super) struct Walk {
+pub(super) struct SpaddWalk {
     /// The next columns.
     a: Shared<u32>,
     b: Shared<u32>,
@@ -222,7 +223,7 @@ pub(super) struct Walk {
     /// The first of the next columns; [`NONE`] at the row's end.
     a_column: u32,
     b_column: u32,
-    codes: Codes,
+    kinds: ItemKinds,
 }
 
 /// Returns the addresses where a row's columns end.
@@ -231,10 +232,15 @@ fn unpack(word: u32) -> (u32, u32) {
     (word & 0xffff, word >> 16)
 }
 
-impl Walk {
+impl SpaddWalk {
     /// Finds where a tile's `diagonal` cuts the path: the row, and the position in the row.
     #[device(track_caller)]
-    pub(super) fn new(tile: &Tile, Staged { a, b, none }: Staged, ends: Shared<u32>, diagonal: u32) -> Self {
+    pub(super) fn new(
+        tile: &SpaddTile,
+        StagedColumns { a, b, none }: StagedColumns,
+        ends: Shared<u32>,
+        diagonal: u32,
+    ) -> Self {
         let begin = (a.address(), b.address());
         // The first row whose end is not before the diagonal; the last that the tile touches is not.
         let row = partition_point(0, tile.rows, |row| {
@@ -262,27 +268,27 @@ impl Walk {
             b_end,
             a_column: NONE,
             b_column: NONE,
-            codes: Codes { takes_a: 0, joins: 0 },
+            kinds: ItemKinds { takes_a: 0, joins: 0 },
         };
         walk.load(true, true);
         walk
     }
 
-    /// Continues the walk; the codes of the next `N` items, at most 31.
+    /// Continues the walk; the kinds of the next `N` items, at most 31.
     #[device(track_caller)]
-    pub(super) fn next<const N: usize>(&mut self) -> Codes {
+    pub(super) fn next<const N: usize>(&mut self) -> ItemKinds {
         const { assert!(N <= WORD_ITEMS as usize) };
-        self.codes = Codes { takes_a: 0, joins: 0 };
+        self.kinds = ItemKinds { takes_a: 0, joins: 0 };
         unroll!(for item in 0..N {
             let takes_b = self.b_column < self.a_column;
             let joins = self.a_column == self.b_column;
             let ends_row = joins && self.a_column == NONE;
             let takes_a = !takes_b && !ends_row;
             if joins {
-                self.codes.joins |= 1 << item;
+                self.kinds.joins |= 1 << item;
             }
             if takes_a {
-                self.codes.takes_a |= 1 << item;
+                self.kinds.takes_a |= 1 << item;
                 self.a = self.a.skip(1);
             }
             if takes_b {
@@ -294,7 +300,7 @@ impl Walk {
             }
             self.load(!takes_b, !takes_a);
         });
-        self.codes
+        self.kinds
     }
 
     /// Loads the next column of A, of B, or of both.

@@ -12,7 +12,7 @@ use super::nonzeros::{place, Nonzeros, IN_FLIGHT};
 use super::width::{Width, MAX_WIDTH};
 
 /// A lane's sums, one per column that the lane has; the others are unused.
-pub(super) type Sums<V> = [V; MAX_WIDTH];
+pub(super) type LaneSums<V> = [V; MAX_WIDTH];
 
 parameters! {
     /// Arrangement of lanes over nonzeros and columns: `1 << columns_log2` lanes over the columns of one nonzero, `1 <<
@@ -101,7 +101,7 @@ impl Group {
         self,
         nonzeros: impl Nonzeros<S>,
         b: DenseView<T>,
-    ) -> Sums<S::Compute> {
+    ) -> LaneSums<S::Compute> {
         let mut sums = [S::Compute::ZERO; MAX_WIDTH];
         self.add::<W, S, T>(&mut sums, nonzeros, b);
         sums
@@ -111,7 +111,7 @@ impl Group {
     #[device(track_caller)]
     pub(super) fn add<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
         self,
-        sums: &mut Sums<S::Compute>,
+        sums: &mut LaneSums<S::Compute>,
         nonzeros: impl Nonzeros<S>,
         b: DenseView<T>,
     ) {
@@ -149,7 +149,7 @@ impl Group {
     /// Adds up the sums of the warp's lanes that are in one group and have the same columns; each of them has the result.
     /// Every lane of the warp calls it. Distances grow here, so that this is not [`warp::reduce_groups`].
     #[device(track_caller)]
-    pub fn reduce<W: Width, T: Stored>(self, sums: &mut Sums<T::Compute>) {
+    pub fn reduce<W: Width, T: Stored>(self, sums: &mut LaneSums<T::Compute>) {
         let mut distance = 1 << self.columns_log2;
         while distance < 1 << self.lanes_log2() && distance < thread::WARP_SIZE {
             for at in 0..W::len::<T>() {
@@ -165,7 +165,7 @@ impl Group {
     pub(super) fn reduce_warps<W: Width, T: Stored, const BLOCK: usize>(
         self,
         mut arena: Arena,
-        sums: &mut Sums<T::Compute>,
+        sums: &mut LaneSums<T::Compute>,
     ) {
         if self.lanes_log2() <= thread::WARP_SIZE.ilog2() {
             return;
@@ -198,7 +198,7 @@ impl Group {
 
 #[device]
 fn multiply_add<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
-    sums: &mut Sums<S::Compute>,
+    sums: &mut LaneSums<S::Compute>,
     value: S,
     moved: W::Moved<T>,
 ) {

@@ -3,7 +3,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, GlobalMut};
 
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// Counters of [`SpmmLongRows`]: long rows, and pieces.
 pub const LONG_COUNTERS: usize = 2;
@@ -13,13 +13,13 @@ kernel! {
     /// of a row are consecutive; the rows come in any order.
     pub struct SpmmLongRows<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Long rows and pieces, both zero before.
         pub counters: GlobalMut<u32>,
         /// Output: the row of each piece.
         pub piece_rows: GlobalMut<u32>,
-        /// Output: the number of each piece within its row.
-        pub piece_ranks: GlobalMut<u32>,
+        /// Output: the place of each piece within its row.
+        pub piece_places: GlobalMut<u32>,
         /// Output: the column of each piece's first nonzero.
         pub piece_columns: GlobalMut<u32>,
         /// Output: the number of each piece.
@@ -62,15 +62,15 @@ impl<O: Offset> SpmmLongRows<O> {
         }
         first = warp::shuffle(warp::FULL, first, thread::WARP_SIZE - 1) + pieces_up_to - pieces;
         if first < self.room {
-            let mut rank = 0;
-            while rank < pieces {
-                let piece = (first + rank) as usize;
-                let nonzero = begin + ((rank as usize) << self.piece_log2);
+            let mut place = 0;
+            while place < pieces {
+                let piece = (first + place) as usize;
+                let nonzero = begin + ((place as usize) << self.piece_log2);
                 self.piece_rows.store(piece, row as u32);
-                self.piece_ranks.store(piece, rank);
+                self.piece_places.store(piece, place);
                 self.piece_columns.store(piece, self.pattern.column_indices.load(nonzero));
-                self.piece_numbers.store(piece, first + rank);
-                rank += 1;
+                self.piece_numbers.store(piece, first + place);
+                place += 1;
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, thread, Arena, Element, Shared, Stored};
 
-use super::group::Sums;
+use super::group::LaneSums;
 use super::pieces::FLAG_BYTES;
 use super::rows::{LaneColumns, SpmmRows};
 use super::stage::stage;
@@ -31,10 +31,10 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         }
         let index = self.pieces.order.load(place as usize);
         let row = self.pieces.rows.load(index as usize) as usize;
-        let rank = self.pieces.ranks.load(index as usize);
+        let in_row = self.pieces.places.load(index as usize);
         let row_begin = self.matrix.row_offsets.load(row).to_usize();
         let row_len = self.matrix.row_offsets.load(row + 1).to_usize() - row_begin;
-        let before = (rank as usize) << self.pieces.len_log2;
+        let before = (in_row as usize) << self.pieces.len_log2;
         let left = row_len - before;
         let most = 1 << self.pieces.len_log2;
         Piece {
@@ -42,7 +42,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
             index,
             begin: row_begin + before,
             len: if left < most { left as u32 } else { most as u32 },
-            first: index - rank,
+            first: index - in_row,
             count: ((row_len - 1) >> self.pieces.len_log2) as u32 + 1,
         }
     }
@@ -100,7 +100,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
 
     /// Leaves a piece's sums in the lane's columns.
     #[device]
-    fn leave<W: Width>(self, piece: u32, lane: LaneColumns, sums: &Sums<S::Compute>) {
+    fn leave<W: Width>(self, piece: u32, lane: LaneColumns, sums: &LaneSums<S::Compute>) {
         let place = self.place(piece, lane);
         for at in 0..W::len::<T>() {
             self.pieces.sums.sums::<S::Compute>().put(place + at, sums[at]);
@@ -109,13 +109,13 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
 
     /// Returns the lane's share of the sums of a row's pieces: every nth piece, with n pieces side by side.
     #[device]
-    fn add_up<W: Width>(self, piece: Piece, lane: LaneColumns) -> Sums<S::Compute> {
+    fn add_up<W: Width>(self, piece: Piece, lane: LaneColumns) -> LaneSums<S::Compute> {
         let group = self.pieces.group;
         let parts = self.pieces.sums.sums::<S::Compute>();
         let mut sums = [S::Compute::ZERO; MAX_WIDTH];
-        let mut rank = group.side();
-        while rank < piece.count {
-            let place = self.place(piece.first + rank, lane);
+        let mut other = group.side();
+        while other < piece.count {
+            let place = self.place(piece.first + other, lane);
             let mut seen = [[0; 2]; MAX_WIDTH];
             for at in 0..W::len::<T>() {
                 seen[at] = parts.look(place + at);
@@ -123,14 +123,14 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
             for at in 0..W::len::<T>() {
                 sums[at] += parts.part(place + at, seen[at]);
             }
-            rank += 1 << group.side_log2;
+            other += 1 << group.side_log2;
         }
         sums
     }
 
     /// Stores a lane's columns of a row of C that is stored by columns.
     #[device]
-    fn store_by_columns<W: Width>(self, row: usize, lane: LaneColumns, sums: &Sums<T::Compute>) {
+    fn store_by_columns<W: Width>(self, row: usize, lane: LaneColumns, sums: &LaneSums<T::Compute>) {
         for at in 0..W::len::<T>() {
             let index = (lane.first() as usize + at) * self.c_stride as usize + row;
             let old = self.update.load(index);

@@ -13,8 +13,8 @@ parameters! {
     pub struct Pieces {
         /// The row of each piece, from [`SpmmLongRows`](super::SpmmLongRows); the pieces of a row are consecutive.
         pub rows: Global<u32>,
-        /// The number of each piece within its row, likewise.
-        pub ranks: Global<u32>,
+        /// The place of each piece within its row, likewise.
+        pub places: Global<u32>,
         /// The pieces in the order in which they are summed: by their first columns, so that blocks that run at once gather
         /// from one part of B.
         pub order: Global<u32>,

@@ -15,18 +15,18 @@ use core::ops::Range;
 use evenpath_simt::half::{bf16, f16};
 use evenpath_simt::{device, kernel, thread, Arena, Element, Stored};
 
-use super::group::{DenseView, Group, Sums};
+use super::group::{DenseView, Group, LaneSums};
 use super::nonzeros::{InGlobal, InShared};
-use super::part::Part;
 use super::pieces::{Pieces, FLAG_BYTES};
 use super::stage::{stage, staged, staged_apart, sum_in_stages};
+use super::tile_of_c::TileOfC;
 use super::update::DenseUpdate;
 use super::variant::{
     ElementPieces, PacketPassPieces, PacketPasses, PacketPieces, PacketStagePieces, PacketStages,
     StridedPieces, Variant,
 };
 use super::width::{width, Elements, Packets, Width};
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 kernel! {
     /// C = αAB + βC: one group of lanes per row and tile of columns, and for each piece of a long row. Blocks are
@@ -37,7 +37,7 @@ kernel! {
     /// for blocks whose nonzeros may be too many for their shared memory, [`InPasses`] for short rows.
     pub struct SpmmRows<S: Stored, T: Stored, O: Offset> {
         /// A.
-        pub matrix: CsrView<S, O>,
+        pub matrix: GlobalCsr<S, O>,
         /// B.
         pub b: DenseView<T>,
         /// C, by rows or by columns.
@@ -86,7 +86,7 @@ kernel! {
     }
 }
 
-/// Shared memory of a block: first its nonzeros, and the ends of its rows or, with pieces, a flag per piece; then its part of C, with
+/// Shared memory of a block: first its nonzeros, and the ends of its rows or, with pieces, a flag per piece; then its tile of C, with
 /// one more row per column, against bank conflicts, and a flag per row, or the sums of the warps.
 const fn shared_bytes<S: Stored, T: Stored, P: Variant>(block: usize) -> usize {
     let places = if P::IN_STAGES { staged_apart(block) } else { staged(block) };
@@ -163,12 +163,12 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         } else {
             // The nonzeros were in the same memory.
             thread::barrier();
-            let part = Part::<T::Compute>::take::<T, P::Width, BLOCK>(arena, group);
-            part.fill::<P::Width, T>(group, &sums, is_kept);
+            let tile = TileOfC::<T::Compute>::take::<T, P::Width, BLOCK>(arena, group);
+            tile.fill::<P::Width, T>(group, &sums, is_kept);
             thread::barrier();
             let columns_left = self.columns - lane.of_tile;
             let update = self.update.skip(lane.of_tile as usize * self.c_stride as usize + first_row);
-            part.store::<P::Width, T, BLOCK>(group, update, self.c_stride, rows_left, columns_left);
+            tile.store::<P::Width, T, BLOCK>(group, update, self.c_stride, rows_left, columns_left);
         }
     }
 
@@ -195,7 +195,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         rows: Range<usize>,
         (begin, len): (usize, u32),
         lane_b: DenseView<T>,
-    ) -> Sums<S::Compute> {
+    ) -> LaneSums<S::Compute> {
         let block_begin = self.matrix.row_offsets.load(rows.start).to_usize();
         let block_len = self.matrix.row_offsets.load(rows.end).to_usize() - block_begin;
         if block_len > const { staged(BLOCK) } {
@@ -210,13 +210,13 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
     /// `len` nonzeros starting at `begin`.
     #[device]
     pub(super) fn stretch(self, begin: usize, len: u32) -> InGlobal<S> {
-        let CsrView { column_indices, values, .. } = self.matrix;
+        let GlobalCsr { column_indices, values, .. } = self.matrix;
         InGlobal { column_indices: column_indices.skip(begin), values: values.skip(begin), len }
     }
 
     /// Stores a lane's columns of a row of C.
     #[device]
-    pub(super) fn store_by_rows<W: Width>(self, row: usize, lane: LaneColumns, sums: &Sums<T::Compute>) {
+    pub(super) fn store_by_rows<W: Width>(self, row: usize, lane: LaneColumns, sums: &LaneSums<T::Compute>) {
         self.update.store_row::<W>(row * self.c_stride as usize + lane.first() as usize, sums);
     }
 }

@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, thread, warp, Arena, Element, Shared, Stored};
 
-use super::group::{DenseView, Group, Sums};
+use super::group::{DenseView, Group, LaneSums};
 use super::nonzeros::{InGlobal, InShared, Nonzeros, IN_FLIGHT};
 use super::width::{Width, MAX_WIDTH};
 
@@ -54,7 +54,7 @@ pub(super) fn sum_in_stages<W: Width, S: Stored, T: Stored<Compute = S::Compute>
     group: Group,
     row: InGlobal<S>,
     b: DenseView<T>,
-) -> Sums<S::Compute> {
+) -> LaneSums<S::Compute> {
     let copier = Copier::new(group.lanes_log2());
     let stage = InStage::take::<BLOCK>(arena, group);
     let most = (STAGED_BY_THREAD as u32) << group.lanes_log2();
@@ -82,7 +82,7 @@ struct Copier {
 
 /// Nonzeros that a thread copies from a stretch; zeros beyond its end.
 #[derive(Clone, Copy)]
-struct Share<S> {
+struct ThreadNonzeros<S> {
     columns: [u32; STAGED_BY_THREAD],
     values: [S; STAGED_BY_THREAD],
 }
@@ -101,9 +101,10 @@ impl Copier {
 
     /// Loads the thread's share. All loads are issued before the first is used.
     #[device]
-    fn load<S: Element>(self, stretch: InGlobal<S>) -> Share<S> {
+    fn load<S: Element>(self, stretch: InGlobal<S>) -> ThreadNonzeros<S> {
         let InGlobal { column_indices, values, len } = stretch;
-        let mut share = Share { columns: [0; STAGED_BY_THREAD], values: [S::ZERO; STAGED_BY_THREAD] };
+        let mut share =
+            ThreadNonzeros { columns: [0; STAGED_BY_THREAD], values: [S::ZERO; STAGED_BY_THREAD] };
         for item in 0..STAGED_BY_THREAD {
             share.columns[item] = column_indices.load_if(self.place(item) as usize, self.place(item) < len);
         }
@@ -140,7 +141,7 @@ impl<S: Element> InStage<S> {
 
     /// Returns the same with `len` nonzeros, of which the thread stores its share.
     #[device]
-    fn fill(self, copier: Copier, share: Share<S>, len: u32) -> Self {
+    fn fill(self, copier: Copier, share: ThreadNonzeros<S>, len: u32) -> Self {
         let round = (IN_FLIGHT as u32) << self.side_log2;
         let end = (len + round - 1) & !(round - 1);
         for item in 0..STAGED_BY_THREAD {

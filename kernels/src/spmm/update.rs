@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, parameters, Aligned16, Element, Float, GlobalMut, Stored};
 
-use super::group::Sums;
+use super::group::LaneSums;
 use super::width::Width;
 
 parameters! {
@@ -43,7 +43,7 @@ impl<T: Stored> DenseUpdate<T> {
 
     /// Stores a lane's columns of one row of C.
     #[device]
-    pub(super) fn store_row<W: Width>(self, index: usize, sums: &Sums<T::Compute>) {
+    pub(super) fn store_row<W: Width>(self, index: usize, sums: &LaneSums<T::Compute>) {
         let old = if self.beta == T::Compute::ZERO { W::zeros::<T>() } else { W::load_mut(self.c, index) };
         let mut new = W::zeros::<T>();
         for at in 0..W::len::<T>() {

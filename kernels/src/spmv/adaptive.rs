@@ -6,11 +6,11 @@
 //! alone ([`RowBlockKind`]).
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
-use super::product::Product;
+use super::product::SpmvArguments;
 use crate::block::reduce::BlockReduce;
 use crate::block::search::partition_point;
 use crate::block::strided::{self, load_repeating};
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// Method that multiplies a row block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ kernel! {
     /// share, also where rows are empty. The block begins with the first row that begins at or after a multiple of `share`.
     pub struct CutRowBlocks<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: the first row of each row block, and the number of rows; `blocks` + 1.
         pub block_rows: GlobalMut<u32>,
         /// Row blocks.
@@ -68,7 +68,7 @@ impl<O: Offset> CutRowBlocks<O> {
             return;
         }
         let start = ROWS_PER_NONZERO * block * u64::from(self.share);
-        let Pattern { row_offsets, rows, .. } = self.pattern;
+        let GlobalPattern { row_offsets, rows, .. } = self.pattern;
         let position =
             |row| ROWS_PER_NONZERO * row_offsets.load(row as usize).to_usize() as u64 + u64::from(row);
         let first = partition_point(0, rows, |row| position(row) < start);
@@ -82,7 +82,7 @@ kernel! {
     /// compares block sizes.
     pub struct AdaptiveRows<V: Float, O: Offset> {
         /// The matrix and the vectors.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// First row of each row block, and the number of rows; one more than blocks.
         pub block_rows: Global<u32>,
     }
@@ -100,13 +100,13 @@ const fn stream_bytes<V: Float>(products: usize) -> usize {
 }
 
 /// Rows `first` to before `end`.
-struct RowBlock<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> {
-    product: Product<V, O>,
+struct AdaptiveBlock<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> {
+    product: SpmvArguments<V, O>,
     first: usize,
     end: usize,
 }
 
-impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O, BLOCK, ITEMS> {
+impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> AdaptiveBlock<V, O, BLOCK, ITEMS> {
     #[device]
     fn store(&self, row: usize, sum: V) {
         self.product.update.store(row, sum);
@@ -160,7 +160,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
         if nonzeros == 0 {
             return;
         }
-        let Product { matrix, x, .. } = self.product;
+        let SpmvArguments { matrix, x, .. } = self.product;
         let columns = load_repeating::<u32, BLOCK, ITEMS>(matrix.column_indices.skip(start), nonzeros);
         let mut own = load_repeating::<V, BLOCK, ITEMS>(matrix.values.skip(start), nonzeros);
         for item in 0..ITEMS {
@@ -201,7 +201,7 @@ impl<V: Float, O: Offset> AdaptiveRows<V, O> {
     fn adaptive_rows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let block = thread::block() as usize;
         let (first, end) = (self.block_rows.load(block), self.block_rows.load(block + 1));
-        let row_block = RowBlock::<V, O, BLOCK, ITEMS> {
+        let row_block = AdaptiveBlock::<V, O, BLOCK, ITEMS> {
             product: self.product,
             first: first as usize,
             end: end as usize,

@@ -4,9 +4,9 @@
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global};
 
 use super::long_rows::LongRows;
-use super::product::Product;
+use super::product::SpmvArguments;
 use super::row_group::product_bytes;
-use super::row_tiles::{FourRows, OneRow, RowShare, Tile, TwoRows};
+use super::row_tiles::{FourRows, OneRow, RowShare, RowTileOperands, TwoRows};
 use crate::Offset;
 
 kernel! {
@@ -15,7 +15,7 @@ kernel! {
     /// beyond it.
     pub struct BinnedRows<V: Float, O: Offset> {
         /// The matrix and the vectors.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// The long rows.
         pub long: LongRows,
         /// log2 of the lanes per row; 0 for all variants but `OneRow`.
@@ -44,7 +44,7 @@ impl<V: Float, O: Offset> BinnedRows<V, O> {
             }
             return;
         }
-        let tile = Tile {
+        let tile = RowTileOperands {
             product,
             columns: product.matrix.column_indices,
             block: thread::block() - piece_blocks,

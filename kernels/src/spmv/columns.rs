@@ -4,7 +4,7 @@ use evenpath_simt::{device, Aligned16, Global};
 
 /// The columns of nonzeros, in some form. No load is used before all are issued, so loads return words, from which columns
 /// are computed later.
-pub trait Columns: Copy {
+pub trait ColumnForm: Copy {
     /// Nonzeros per word: 1 or 2.
     const PER_WORD: usize;
 
@@ -80,7 +80,7 @@ pub(super) const fn place_of_four(item: usize) -> usize {
     128 * (item / 4) + item % 4
 }
 
-impl Columns for Global<u32, Aligned16> {
+impl ColumnForm for Global<u32, Aligned16> {
     const PER_WORD: usize = 1;
 
     #[device(track_caller)]

@@ -8,13 +8,13 @@ use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Glob
 
 use crate::block::reduce::BlockReduce;
 use crate::block::tagged_sums::TaggedWords;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 kernel! {
     /// Finds the rows that are cut: one thread per tile, and one for the end.
     pub struct FindCutRows<O: Offset> {
         /// The rows: of a flat split, those with nonzeros.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// The row in which each tile begins, and `rows` at the end; `tiles` + 1.
         pub tile_rows: Global<u32>,
         /// Output: the first and the last tile (shifted left by 32) of the row in which a tile begins, where the row has
@@ -89,12 +89,12 @@ impl<V: Float, const BLOCK: usize> LongSpan<V, BLOCK> {
 
 /// The tiles of a cut row.
 #[derive(Clone, Copy)]
-struct Span {
+struct RowSpan {
     first: u32,
     last: u32,
 }
 
-impl Span {
+impl RowSpan {
     #[device]
     fn new(packed: u64) -> Self {
         Self { first: packed as u32, last: (packed >> 32) as u32 }
@@ -128,13 +128,13 @@ pub(super) struct CutRowsOfTile {
     /// True if it is the last of a row that it did not begin.
     pub(super) is_finished: bool,
     /// The row in which the next tile begins.
-    after: Span,
+    after: RowSpan,
 }
 impl CutRows {
     /// Returns whether `tile` is the last of a cut row, whose result it must not store itself.
     #[device]
     pub(super) fn is_finished_by(self, tile: u32) -> bool {
-        Span::new(self.spans.load(tile as usize)).is_finished_by(tile)
+        RowSpan::new(self.spans.load(tile as usize)).is_finished_by(tile)
     }
 
     /// Leaves the tile's sum of the row that it finishes but did not begin, `head`, and of the row after its end, `tail`,
@@ -150,11 +150,11 @@ impl CutRows {
         store_head: impl Fn(V),
         store_tail: impl Fn(V),
     ) {
-        let after = Span::new(self.spans.load(tile as usize + 1));
+        let after = RowSpan::new(self.spans.load(tile as usize + 1));
         if after.is_cut() {
             self.leave_sum(shared, 0, after, tile, tail, store_tail);
         }
-        let before = Span::new(self.spans.load(tile as usize));
+        let before = RowSpan::new(self.spans.load(tile as usize));
         if self.is_finished_by(tile) {
             self.leave_sum(shared, BLOCK as u32 / thread::WARP_SIZE - 1, before, tile, head(), store_head);
         }
@@ -166,7 +166,7 @@ impl CutRows {
         self,
         shared: LongSpan<V, BLOCK>,
         by: u32,
-        span: Span,
+        span: RowSpan,
         tile: u32,
         sum: V,
         store: impl Fn(V),
@@ -191,7 +191,7 @@ impl CutRows {
 
     /// A warp leaves a tile's sum, and adds up the row if it is the last.
     #[device]
-    fn leave_sum_by_warp<V: Float>(self, span: Span, tile: u32, sum: V, store: impl Fn(V)) {
+    fn leave_sum_by_warp<V: Float>(self, span: RowSpan, tile: u32, sum: V, store: impl Fn(V)) {
         let is_last = thread::lane() == 0 && self.arrive(span, tile, sum);
         if warp::any(warp::FULL, is_last) {
             self.sum_by_warp(span, store);
@@ -202,14 +202,14 @@ impl CutRows {
     #[device]
     pub(super) fn of_tile(self, tile: u32) -> CutRowsOfTile {
         let is_finished = self.is_finished_by(tile);
-        CutRowsOfTile { is_finished, after: Span::new(self.spans.load(tile as usize + 1)) }
+        CutRowsOfTile { is_finished, after: RowSpan::new(self.spans.load(tile as usize + 1)) }
     }
 
     /// Leaves the tile's sum of the row that it finishes but did not begin. Returns whether it is the last tile of the
     /// row to do so. One lane calls it.
     #[device]
     pub(super) fn leave_head<V: Float>(self, tile: u32, head: V) -> bool {
-        self.arrive(Span::new(self.spans.load(tile as usize)), tile, head)
+        self.arrive(RowSpan::new(self.spans.load(tile as usize)), tile, head)
     }
 
     /// [`leave`](Self::leave) for a tile that is one warp's work, whose lanes all call it with the same sum.
@@ -227,13 +227,13 @@ impl CutRows {
             self.leave_sum_by_warp(of_tile.after, tile, tail, store_tail);
         }
         if warp::any(warp::FULL, finishes_head) {
-            self.sum_by_warp(Span::new(self.spans.load(tile as usize)), store_head);
+            self.sum_by_warp(RowSpan::new(self.spans.load(tile as usize)), store_head);
         }
     }
 
     /// A warp adds up a row.
     #[device]
-    fn sum_by_warp<V: Float>(self, span: Span, store: impl Fn(V)) {
+    fn sum_by_warp<V: Float>(self, span: RowSpan, store: impl Fn(V)) {
         let total = warp::reduce_add(self.sum_by::<V, 2>(span, thread::lane(), thread::WARP_SIZE));
         if thread::lane() == 0 {
             store(total);
@@ -242,20 +242,20 @@ impl CutRows {
 
     /// Leaves a tile's part; whether it is the row's last.
     #[device]
-    fn arrive<V: Float>(self, span: Span, tile: u32, part: V) -> bool {
+    fn arrive<V: Float>(self, span: RowSpan, tile: u32, part: V) -> bool {
         self.sums.sums().leave(span.place(tile - span.first), part, span.last as usize, span.tiles())
     }
 
     /// Returns the sum of a row over many tiles, in thread 0.
     #[device]
-    fn sum_by_block<V: Float, const BLOCK: usize>(self, shared: LongSpan<V, BLOCK>, span: Span) -> V {
+    fn sum_by_block<V: Float, const BLOCK: usize>(self, shared: LongSpan<V, BLOCK>, span: RowSpan) -> V {
         shared.reduce.sum(self.sum_by::<V, 4>(span, thread::index(), BLOCK as u32))
     }
 
     /// Returns the sum of every `stride`-th part of a row starting at the tile `first`, counted from its own first:
     /// `UNROLLED` at once.
     #[device]
-    fn sum_by<V: Float, const UNROLLED: usize>(self, span: Span, first: u32, stride: u32) -> V {
+    fn sum_by<V: Float, const UNROLLED: usize>(self, span: RowSpan, first: u32, stride: u32) -> V {
         let (parts, mut sums) = (self.sums.sums::<V>(), [V::ZERO; UNROLLED]);
         let mut base = first;
         while base + (UNROLLED as u32 - 1) * stride < span.tiles() {

@@ -7,7 +7,7 @@ use super::codes::{TileKind, PLACE_BITS, SEGMENTS, SEGMENT_LEN};
 use crate::block::reduce::BlockReduce;
 use crate::block::search::partition_point;
 use crate::unroll::unroll;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// Columns that codes of distances reach.
 const REACH: u32 = 1 << u16::BITS;
@@ -16,7 +16,7 @@ kernel! {
     /// Finds the directory of each tile of rows, and codes its columns: one block each.
     pub struct EncodeColumns<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: the codes, one per nonzero of the tiles that have codes.
         pub codes: GlobalMut<u16>,
         /// Output: the first column of each segment, [`SEGMENTS`] per tile.
@@ -41,13 +41,13 @@ kernel! {
 
 /// A tile's nonzeros.
 #[derive(Clone, Copy)]
-struct Nonzeros<const BLOCK: usize, const ITEMS: usize> {
+struct TileNonzeros<const BLOCK: usize, const ITEMS: usize> {
     column_indices: Global<u32>,
     begin: usize,
     end: usize,
 }
 
-impl<const BLOCK: usize, const ITEMS: usize> Nonzeros<BLOCK, ITEMS> {
+impl<const BLOCK: usize, const ITEMS: usize> TileNonzeros<BLOCK, ITEMS> {
     /// Calls `visit` with the places and columns of this thread's nonzeros.
     #[device]
     fn each(self, mut visit: impl FnMut(usize, u32)) {
@@ -199,11 +199,11 @@ impl<O: Offset> EncodeColumns<O> {
         let parts: Shared<u32> = arena.take(BLOCK / 32 * 2);
         let set = SegmentSet::take(&mut arena);
         let block = thread::block() as usize;
-        let Pattern { row_offsets, column_indices, .. } = self.pattern;
+        let GlobalPattern { row_offsets, column_indices, .. } = self.pattern;
         let offset = |tile: usize| row_offsets.load(self.tile_rows.load(tile) as usize).to_usize();
         let (begin, end) = (offset(block), offset(block + 1));
         let column_indices = column_indices.natural();
-        let tile = Nonzeros::<BLOCK, ITEMS> { column_indices, begin, end };
+        let tile = TileNonzeros::<BLOCK, ITEMS> { column_indices, begin, end };
         let index = thread::index();
         let directory = self.directories.skip(block * SEGMENTS as usize);
         // 1. Find the range of the tile's columns.

@@ -12,19 +12,19 @@
 use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, LongSpan};
-use super::product::Product;
+use super::product::SpmvArguments;
 use crate::block::filled_rows::{number_filled_rows, numbering_bytes};
 use crate::block::search::partition_point;
 use crate::block::segmented_scan::SegmentedScan;
 use crate::block::strided::{self, load_repeating};
 use crate::update::Update;
-use crate::{Offset, Pattern, RowMap};
+use crate::{GlobalPattern, Offset, RowMap};
 
 kernel! {
     /// Lists the rows that have nonzeros: one thread per row, blocks in the order in which they start.
     pub struct FlatCompactRows<O: Offset> {
         /// The matrix, of at least one row.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: the rows that have nonzeros, in order; at most all.
         pub filled_rows: GlobalMut<u32>,
         /// Output: their row offsets; one more.
@@ -42,7 +42,7 @@ kernel! {
 impl<O: Offset> FlatCompactRows<O> {
     #[device]
     fn compact_rows<const BLOCK: usize>(self, arena: Arena) {
-        let Pattern { row_offsets, rows, .. } = self.pattern;
+        let GlobalPattern { row_offsets, rows, .. } = self.pattern;
         let numbered = number_filled_rows::<O, BLOCK>(arena, row_offsets, self.states, rows, |_| ());
         if numbered.is_filled {
             self.filled_rows.store(numbered.before, numbered.row as u32);
@@ -60,7 +60,7 @@ kernel! {
     /// Partition: finds the row of each tile's first nonzero, one thread per tile, and one for the end.
     pub struct FlatPartition<O: Offset> {
         /// The rows that have nonzeros.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: the row of each tile's first nonzero, and the number of rows at the end; `tiles` + 1.
         pub tile_rows: GlobalMut<u32>,
         /// Tiles.
@@ -80,7 +80,7 @@ impl<O: Offset> FlatPartition<O> {
         if tile > self.tiles as usize {
             return;
         }
-        let Pattern { row_offsets, nonzeros, rows, .. } = self.pattern;
+        let GlobalPattern { row_offsets, nonzeros, rows, .. } = self.pattern;
         let nonzero = (tile as u64 * u64::from(self.tile_items)).min(nonzeros) as usize;
         let row = partition_point(0, rows, |row| row_offsets.load(row as usize + 1).to_usize() <= nonzero);
         self.tile_rows.store(tile, row);
@@ -92,7 +92,7 @@ kernel! {
     /// tile's remainder. Update: adds up the rows that are cut.
     pub struct FlatTile<V: Float, O: Offset> {
         /// The matrix, as the offsets of its rows that have nonzeros, and the vectors.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// The row of each tile's first nonzero, from [`FlatPartition`].
         pub tile_rows: Global<u32>,
         /// The element of y of each row.
@@ -111,7 +111,7 @@ const fn tile_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
 }
 
 /// A tile's place in the matrix, and what its threads share.
-struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
+struct FlatBlock<V, const BLOCK: usize, const ITEMS: usize> {
     first_row: usize,
     first_nonzero: usize,
     /// Rows that end in the tile: no more than `nonzeros`.
@@ -125,7 +125,7 @@ struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
     long_span: LongSpan<V, BLOCK>,
 }
 
-impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
+impl<V: Float, const BLOCK: usize, const ITEMS: usize> FlatBlock<V, BLOCK, ITEMS> {
     const LEN: usize = BLOCK * ITEMS;
 
     #[device]
@@ -161,7 +161,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     /// Writes the products and the ends of rows to shared memory. All loads of an array are issued before the first is
     /// used; those past the last nonzero repeat it, and their products are zero.
     #[device]
-    fn load<O: Offset>(&self, Product { matrix, x, .. }: Product<V, O>) {
+    fn load<O: Offset>(&self, SpmvArguments { matrix, x, .. }: SpmvArguments<V, O>) {
         let column_indices = matrix.column_indices.skip(self.first_nonzero);
         let values = matrix.values.skip(self.first_nonzero);
         let columns = load_repeating::<u32, BLOCK, ITEMS>(column_indices, self.nonzeros);
@@ -229,7 +229,7 @@ impl<V: Float, O: Offset> FlatTile<V, O> {
     #[device]
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
         let Self { product, cut_rows, .. } = self;
-        let tile = Tile::<V, BLOCK, ITEMS>::new(arena, self.tile_rows, product.matrix.nonzeros);
+        let tile = FlatBlock::<V, BLOCK, ITEMS>::new(arena, self.tile_rows, product.matrix.nonzeros);
         tile.load(product);
         thread::barrier();
         let remainder = tile.sum_rows();
@@ -257,7 +257,7 @@ kernel! {
     /// Writes the rows that have no nonzeros: one thread per row.
     pub struct FlatFillEmptyRows<V: Float, O: Offset> {
         /// The matrix, with all its rows.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// The result, one element per row; only those of empty rows are written.
         pub update: Update<V>,
     }

@@ -5,7 +5,7 @@ use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut};
 
 use super::hot_columns::ROW_END;
 use crate::block::search::partition_point;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 kernel! {
     /// Counts the nonzeros of each column, modulo 2³²: one thread per nonzero.
@@ -78,7 +78,7 @@ kernel! {
     /// Marks the last nonzero of each row in its code: one thread per row.
     pub struct MarkRowEnds<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// The codes, from [`EncodeHotColumns`].
         pub codes: GlobalMut<u32>,
     }

@@ -12,11 +12,11 @@
 use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, CutRowsOfTile};
-use super::product::Product;
+use super::product::SpmvArguments;
 use super::windows::fill_window;
 use crate::block::segmented_scan::warp_inclusive;
 use crate::update::Update;
-use crate::{Offset, Pattern, RowMap};
+use crate::{GlobalPattern, Offset, RowMap};
 
 /// Nonzeros of a tile.
 pub const HOT_TILE: u32 = 4 * thread::WARP_SIZE;
@@ -32,7 +32,7 @@ kernel! {
     /// per row.
     pub struct GatherHotColumns<V: Float, O: Offset> {
         /// The matrix; without rows if none is empty.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// The dense vector x.
         pub x: Global<V>,
         /// The hot columns, ascending.
@@ -67,7 +67,7 @@ kernel! {
     /// chunks.
     pub struct HotColumns<V: Float, O: Offset> {
         /// The matrix, whose columns are not read, and the vectors; without rows if none is empty, or [`GatherHotColumns`] writes these.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// The codes of the columns, one per nonzero.
         pub codes: Global<u32, Aligned16>,
         /// The hot columns, ascending.
@@ -99,7 +99,7 @@ kernel! {
 /// Consecutive nonzeros of a lane. The ones after the matrix's last, which ends a row, are in no row, and their
 /// products are not used.
 #[derive(Clone, Copy)]
-struct Nonzeros<V, const ITEMS: usize> {
+struct LaneNonzeros<V, const ITEMS: usize> {
     codes: [u32; ITEMS],
     values: [V; ITEMS],
 }
@@ -119,7 +119,7 @@ struct Ends<const ITEMS: usize> {
 
 /// A chunk on its way through a warp.
 #[derive(Clone, Copy)]
-struct Chunk<V> {
+struct HotChunk<V> {
     index: u32,
     /// The row of the first nonzero, among the rows that have some.
     first_row: u32,
@@ -223,15 +223,15 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
     }
 
     #[device]
-    fn begin(self, index: u32) -> Chunk<V> {
+    fn begin(self, index: u32) -> HotChunk<V> {
         let first_row = self.chunk_rows.load(index as usize);
         let cut_rows = self.cut_rows.of_tile(index);
-        Chunk { index, first_row, cut_rows, finishes_head: false, row: first_row, sum: V::ZERO }
+        HotChunk { index, first_row, cut_rows, finishes_head: false, row: first_row, sum: V::ZERO }
     }
 
     /// Leaves what the chunk has of the row after its end.
     #[device]
-    fn end(self, chunk: Chunk<V>) {
+    fn end(self, chunk: HotChunk<V>) {
         let store = |row: u32, sum: V| self.product.update.store(self.filled_rows.row(row as usize), sum);
         self.cut_rows.leave_by_warp(
             chunk.index,
@@ -244,7 +244,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
 
     /// Loads this lane's nonzeros of a tile.
     #[device]
-    fn load<const ITEMS: usize>(self, tile: u32) -> Nonzeros<V, ITEMS> {
+    fn load<const ITEMS: usize>(self, tile: u32) -> LaneNonzeros<V, ITEMS> {
         let first = tile as usize * HOT_TILE as usize + thread::lane() as usize * ITEMS;
         let (mut codes, mut values) = ([0; ITEMS], [V::ZERO; ITEMS]);
         if first + ITEMS <= self.product.matrix.nonzeros as usize {
@@ -258,12 +258,12 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
                 }
             }
         }
-        Nonzeros { codes, values }
+        LaneNonzeros { codes, values }
     }
 
     /// Returns the rows that end at a lane's nonzeros.
     #[device]
-    fn ends<const ITEMS: usize>(self, chunk: &Chunk<V>, codes: [u32; ITEMS]) -> Ends<ITEMS> {
+    fn ends<const ITEMS: usize>(self, chunk: &HotChunk<V>, codes: [u32; ITEMS]) -> Ends<ITEMS> {
         let (mut marks, mut before, mut all) = (0, 0, 0);
         for item in 0..ITEMS {
             let is_end = codes[item] & ROW_END != 0;
@@ -279,7 +279,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
 
     /// Returns the products of a lane's nonzeros.
     #[device]
-    fn products<const ITEMS: usize>(self, window: Shared<V>, nonzeros: Nonzeros<V, ITEMS>) -> [V; ITEMS] {
+    fn products<const ITEMS: usize>(self, window: Shared<V>, nonzeros: LaneNonzeros<V, ITEMS>) -> [V; ITEMS] {
         let (mut near, mut far) = ([V::ZERO; ITEMS], [V::ZERO; ITEMS]);
         for item in 0..ITEMS {
             let code = nonzeros.codes[item] & !ROW_END;
@@ -299,7 +299,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
 
     /// Adds a tile's products to the sums of their rows, and stores those of the rows that end in it.
     #[device]
-    fn sum<const ITEMS: usize>(self, chunk: &mut Chunk<V>, ends: Ends<ITEMS>, mut sums: [V; ITEMS]) {
+    fn sum<const ITEMS: usize>(self, chunk: &mut HotChunk<V>, ends: Ends<ITEMS>, mut sums: [V; ITEMS]) {
         let is_end = |item: usize| ends.marks >> item & 1 != 0;
         // 1. Sum the lane's own products, up to each end.
         let mut running = V::ZERO;

@@ -14,14 +14,14 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, GlobalMut};
 
-use super::product::Product;
+use super::product::SpmvArguments;
 use crate::Offset;
 
 kernel! {
     /// Multiplies rows by x: `lanes` lanes per row, rows drawn from a counter. The grid may have any size.
     pub struct LightRows<V: Float, O: Offset> {
         /// The matrix and the vectors.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// One word, the next row to hand out: zero before the launch.
         pub next_row: GlobalMut<u64>,
         /// Threads per row: a power of two up to 32.

@@ -6,9 +6,9 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut};
 
-use super::product::Product;
+use super::product::SpmvArguments;
 use crate::block::tagged_sums::TaggedWords;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// Nonzeros of a piece of a row of `len`: enough to be worth a warp, and enough that no row has more than 2048 pieces.
 pub(super) const fn piece_len(len: u64) -> u64 {
@@ -29,7 +29,7 @@ kernel! {
     /// Lists the rows with more than `limit` nonzeros, in any order, and numbers their pieces: one thread per row.
     pub struct ListLongRows<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: the rows.
         pub long_rows: GlobalMut<u32>,
         /// Output: the number of each one's first piece.
@@ -76,7 +76,7 @@ kernel! {
     /// Writes for each piece the place of its row in the list: one warp per row.
     pub struct NumberPieces<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// The long rows, from [`ListLongRows`].
         pub long_rows: Global<u32>,
         /// The number of each one's first piece.
@@ -132,7 +132,7 @@ impl LongRows {
     #[device]
     pub(super) fn sum_piece<V: Float, O: Offset, const ITEMS: usize>(
         self,
-        product: Product<V, O>,
+        product: SpmvArguments<V, O>,
         piece: u32,
     ) {
         let sums = self.sums.sums::<V>();
@@ -174,7 +174,7 @@ impl LongRows {
 /// Returns the sum of `count` products starting at `start`, in every lane.
 #[device]
 fn sum_products<V: Float, O: Offset, const ITEMS: usize>(
-    Product { matrix, x, .. }: Product<V, O>,
+    SpmvArguments { matrix, x, .. }: SpmvArguments<V, O>,
     start: usize,
     count: u32,
 ) -> V {

@@ -12,17 +12,17 @@ use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Sha
 
 use super::cut_rows::{CutRows, LongSpan};
 use super::path_tile::PathTile;
-use super::product::Product;
+use super::product::SpmvArguments;
 use crate::block::merge_path::search_rows;
 use crate::block::segmented_scan::SegmentedScan;
 use crate::update::Update;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 kernel! {
     /// Finds the row in which each tile begins: one thread per tile, and one for the end.
     pub struct MergePartition<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: the first row of each tile, and `rows` at the end; `tiles` + 1.
         pub tile_rows: GlobalMut<u32>,
         /// Tiles.
@@ -38,7 +38,7 @@ kernel! {
 impl<O: Offset> MergePartition<O> {
     #[device]
     fn partition(self, _: Arena) {
-        let Pattern { row_offsets, nonzeros, rows, .. } = self.pattern;
+        let GlobalPattern { row_offsets, nonzeros, rows, .. } = self.pattern;
         let tile = thread::block() as usize * thread::block_size() as usize + thread::index() as usize;
         if tile > self.tiles as usize {
             return;
@@ -55,7 +55,7 @@ kernel! {
     /// Computes the tiles, one block each: the rows of y that end in it.
     pub struct MergeTile<V: Float, O: Offset> {
         /// The matrix and the vectors.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// First row of each tile, from [`MergePartition`].
         pub tile_rows: Global<u32>,
         /// The rows that are cut.
@@ -72,7 +72,7 @@ const fn tile_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
 }
 
 /// A tile's place in the matrix, and what its threads share.
-struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
+struct MergeBlock<V, const BLOCK: usize, const ITEMS: usize> {
     path: PathTile,
     /// Nonzeros of the tile before each row end; after the last, more than there are.
     row_ends: Shared<u32>,
@@ -84,11 +84,11 @@ struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
     long_span: LongSpan<V, BLOCK>,
 }
 
-impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
+impl<V: Float, const BLOCK: usize, const ITEMS: usize> MergeBlock<V, BLOCK, ITEMS> {
     const LEN: usize = BLOCK * ITEMS;
 
     #[device]
-    fn new<O: Offset>(mut arena: Arena, tile_rows: Global<u32>, pattern: Pattern<O>) -> Self {
+    fn new<O: Offset>(mut arena: Arena, tile_rows: Global<u32>, pattern: GlobalPattern<O>) -> Self {
         let path = PathTile::new(thread::block() as usize, Self::LEN, tile_rows, pattern);
         let scan = SegmentedScan::take(&mut arena);
         let long_span = LongSpan::take(&mut arena);
@@ -103,7 +103,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     /// All column indices are loaded before the row ends are waited for, and all values and
     /// elements of x before the first is used: three waits for memory instead of one per item.
     #[device]
-    fn load<O: Offset>(&self, Product { matrix, x, .. }: Product<V, O>) {
+    fn load<O: Offset>(&self, SpmvArguments { matrix, x, .. }: SpmvArguments<V, O>) {
         let path = self.path;
         let columns = path.load::<u32, BLOCK, ITEMS>(matrix.column_indices.natural());
         self.load_row_ends(matrix.row_offsets);
@@ -152,13 +152,13 @@ impl<V: Float, O: Offset> MergeTile<V, O> {
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
         // 1. Write the tile's row ends and products to shared memory.
         let Self { product, cut_rows, .. } = self;
-        let tile = Tile::<V, BLOCK, ITEMS>::new(arena, self.tile_rows, product.matrix.pattern());
+        let tile = MergeBlock::<V, BLOCK, ITEMS>::new(arena, self.tile_rows, product.matrix.pattern());
         tile.load(product);
         thread::barrier();
 
         // 2. Walk this thread's share of the tile's path, found as if the products filled the tile.
         let diagonal = thread::index() * ITEMS as u32;
-        let filled = Tile::<V, BLOCK, ITEMS>::LEN as u32 - tile.path.rows;
+        let filled = MergeBlock::<V, BLOCK, ITEMS>::LEN as u32 - tile.path.rows;
         let first_row = search_rows(diagonal, tile.path.rows, filled, |row| tile.row_ends.load(row as usize));
         let mut row = first_row;
         let mut nonzero = diagonal - first_row;

@@ -37,7 +37,7 @@ pub use long_rows::{ListLongRows, LongRows, NumberPieces};
 pub use merge::{MergePartition, MergeTile};
 pub use narrow_blocks::NarrowBlocks;
 pub use narrow_rows::NarrowRows;
-pub use product::{AlignedProduct, Product};
+pub use product::{AlignedProduct, SpmvArguments};
 pub use row_lengths::{RowLengths, LENGTH_TOTALS};
 pub use row_tiles::{FourRows, OneRow, RowShare, RowTiles, TwoRows};
 pub use rows::{BlockRows, VectorRows};

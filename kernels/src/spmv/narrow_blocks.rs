@@ -5,7 +5,7 @@
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, Shared};
 
 use super::codes::{CodedColumns, Decoder, Distances, Segments, TileKind, SEGMENTS};
-use super::product::Product;
+use super::product::SpmvArguments;
 use super::row_group::product_bytes;
 use crate::block::reduce::BlockReduce;
 use crate::update::Update;
@@ -16,7 +16,7 @@ kernel! {
     /// threads × items nonzeros.
     pub struct NarrowBlocks<V: Float, O: Offset> {
         /// The matrix and the vectors; column indices are read only where a row block has no codes.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// The codes of the columns; a tile is a row block.
         pub columns: CodedColumns<u16>,
         /// First row of each row block, and the number of rows; one more than blocks.
@@ -28,7 +28,7 @@ kernel! {
 }
 
 /// The columns of a row block, in one form of several.
-trait Columns: Copy {
+trait BlockColumns: Copy {
     /// Returns the word of a nonzero, counted from the row block's first.
     fn load(self, index: usize) -> u32;
     /// Returns the column that it stands for; some column of the matrix if the word is zero. All lanes of the warp call
@@ -36,7 +36,7 @@ trait Columns: Copy {
     fn column(self, word: u32) -> u32;
 }
 
-impl Columns for Global<u32> {
+impl BlockColumns for Global<u32> {
     #[device]
     fn load(self, index: usize) -> u32 {
         self.load_streaming(index)
@@ -50,12 +50,12 @@ impl Columns for Global<u32> {
 
 /// Codes of 16 bits.
 #[derive(Clone, Copy)]
-struct Codes<D> {
+struct BlockCodes<D> {
     codes: Global<u16>,
     decoder: D,
 }
 
-impl<D: Decoder> Columns for Codes<D> {
+impl<D: Decoder> BlockColumns for BlockCodes<D> {
     #[device]
     fn load(self, index: usize) -> u32 {
         u32::from(self.codes.load_streaming(index))
@@ -69,19 +69,19 @@ impl<D: Decoder> Columns for Codes<D> {
 
 /// The nonzeros of a row block.
 #[derive(Clone, Copy)]
-struct Nonzeros<V> {
+struct BlockNonzeros<V> {
     values: Global<V>,
     x: Global<V>,
     count: u64,
 }
 
-impl<V: Float> Nonzeros<V> {
+impl<V: Float> BlockNonzeros<V> {
     /// Returns the products of this thread's share of `BLOCK` × `ITEMS` nonzeros starting at `first`, every `BLOCK`-th.
     /// Those after the last nonzero are meaningless.
     #[device]
     fn products<const BLOCK: usize, const ITEMS: usize>(
         self,
-        columns: impl Columns,
+        columns: impl BlockColumns,
         first: u64,
     ) -> [V; ITEMS] {
         let left = (self.count - first).min((BLOCK * ITEMS) as u64) as u32;
@@ -109,7 +109,11 @@ impl<V: Float> Nonzeros<V> {
 
     /// Writes the products of all nonzeros to shared memory, which has room for them.
     #[device]
-    fn store_products<const BLOCK: usize, const ITEMS: usize>(self, columns: impl Columns, to: Shared<V>) {
+    fn store_products<const BLOCK: usize, const ITEMS: usize>(
+        self,
+        columns: impl BlockColumns,
+        to: Shared<V>,
+    ) {
         let products = self.products::<BLOCK, ITEMS>(columns, 0);
         for item in 0..ITEMS {
             to.store(thread::index() as usize + item * BLOCK, products[item]);
@@ -118,7 +122,7 @@ impl<V: Float> Nonzeros<V> {
 
     /// Returns the sum of this thread's products of all nonzeros.
     #[device]
-    fn sum<const BLOCK: usize, const ITEMS: usize>(self, columns: impl Columns) -> V {
+    fn sum<const BLOCK: usize, const ITEMS: usize>(self, columns: impl BlockColumns) -> V {
         let mut sum = V::ZERO;
         let mut first = 0;
         while first < self.count {
@@ -138,7 +142,7 @@ impl<V: Float, O: Offset> NarrowBlocks<V, O> {
     fn narrow_blocks<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let products: Shared<V> = arena.take(BLOCK * ITEMS);
         let block = thread::block() as usize;
-        let Product { matrix, x, update } = self.product;
+        let SpmvArguments { matrix, x, update } = self.product;
         let CodedColumns { codes, directories, places, tile_nonzeros } = self.columns;
         // 1. Load the row block's place, nonzeros and rows, and its directory, a segment per lane.
         let place = places.load(block);
@@ -146,10 +150,10 @@ impl<V: Float, O: Offset> NarrowBlocks<V, O> {
         let (first, end) = (self.block_rows.load(block), self.block_rows.load(block + 1));
         let own = directories.load(block * SEGMENTS as usize + thread::lane() as usize);
         let (kind, code) = TileKind::unpack(place);
-        let distances = || Codes { codes: codes.skip(code), decoder: Distances { from: own } };
-        let segments = || Codes { codes: codes.skip(code), decoder: Segments { own } };
+        let distances = || BlockCodes { codes: codes.skip(code), decoder: Distances { from: own } };
+        let segments = || BlockCodes { codes: codes.skip(code), decoder: Segments { own } };
         let whole = || matrix.column_indices.skip(start as usize);
-        let nonzeros = Nonzeros { values: matrix.values.skip(start as usize), x, count: stop - start };
+        let nonzeros = BlockNonzeros { values: matrix.values.skip(start as usize), x, count: stop - start };
         // 2. Rows that fit: write their products to shared memory, and sum them there.
         if nonzeros.count <= (BLOCK * ITEMS) as u64 {
             let rows = RowsOfBlock::<O, BLOCK> { row_offsets: matrix.row_offsets, start, first, end };

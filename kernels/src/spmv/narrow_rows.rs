@@ -3,15 +3,15 @@
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global};
 
 use super::codes::{CodedColumns, Decoder, Distances, Segments, TileKind, SEGMENTS};
-use super::columns::Columns;
-use super::product::Product;
+use super::columns::ColumnForm;
+use super::product::SpmvArguments;
 use super::row_group::product_bytes;
-use super::row_tiles::{ColumnSource, FourRows, OneRow, RowShare, SumRows, Tile, TwoRows};
+use super::row_tiles::{ColumnSource, FourRows, OneRow, RowShare, RowTileOperands, SumRows, TwoRows};
 use crate::Offset;
 
 /// The columns of a tile with codes.
 #[derive(Clone, Copy)]
-struct Codes<D> {
+struct TileCodes<D> {
     /// Two codes per word.
     pairs: Global<u32, Aligned16>,
     /// Distance of the tile's codes from its nonzeros, modulo 2⁶⁴: a multiple of eight.
@@ -19,7 +19,7 @@ struct Codes<D> {
     decoder: D,
 }
 
-impl<D: Decoder> Columns for Codes<D> {
+impl<D: Decoder> ColumnForm for TileCodes<D> {
     const PER_WORD: usize = 2;
 
     #[device(track_caller)]
@@ -74,10 +74,10 @@ impl ColumnSource for NarrowColumns {
         let shift = (place as u64).wrapping_sub(begin);
         match kind {
             TileKind::Distances => {
-                sums.run(Codes { pairs, shift, decoder: Distances { from: segment } }, bounds);
+                sums.run(TileCodes { pairs, shift, decoder: Distances { from: segment } }, bounds);
             }
             TileKind::Segments => {
-                sums.run(Codes { pairs, shift, decoder: Segments { own: segment } }, bounds);
+                sums.run(TileCodes { pairs, shift, decoder: Segments { own: segment } }, bounds);
             }
             TileKind::Whole => sums.run(self.whole, bounds),
         }
@@ -89,7 +89,7 @@ kernel! {
     /// sums. Groups of rows with 2³² − 2¹⁰ nonzeros and more are beyond it.
     pub struct NarrowRows<V: Float, O: Offset> {
         /// The matrix and the vectors; column indices are read only where a tile has no codes.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// The codes of the columns, two per word.
         pub columns: CodedColumns<u32>,
         /// log2 of the rows of a tile, which are a multiple of those of a warp.
@@ -114,7 +114,7 @@ impl<V: Float, O: Offset> NarrowRows<V, O> {
             whole: self.product.matrix.column_indices,
             tile_rows_log2: self.tile_rows_log2,
         };
-        let tile = Tile {
+        let tile = RowTileOperands {
             product: self.product,
             columns,
             block: thread::block(),

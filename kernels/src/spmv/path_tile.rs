@@ -3,7 +3,7 @@
 use evenpath_simt::{device, thread, warp, Element, Global, Shared};
 
 use crate::block::strided;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// A tile's place in a matrix.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +26,7 @@ impl PathTile {
         index: usize,
         len: usize,
         tile_rows: Global<u32>,
-        pattern: Pattern<O>,
+        pattern: GlobalPattern<O>,
     ) -> Self {
         let first_row = tile_rows.load(index);
         let ends = tile_rows.load(index + 1) - first_row;
@@ -83,7 +83,7 @@ impl PathTile {
         let mut first = 0;
         while first <= self.rows {
             // The offsets and entries of all rows are loaded before the first is used.
-            let mut runs = [Run { begin: 0, end: 0, entry: T::ZERO }; ROWS];
+            let mut runs = [EntryRun { begin: 0, end: 0, entry: T::ZERO }; ROWS];
             for item in 0..ROWS {
                 let row = first + (thread::index() >> lanes_log2) + item as u32 * rows_at_once;
                 runs[item] = self.run(row, row_offsets, &of_row);
@@ -102,11 +102,11 @@ impl PathTile {
         row: u32,
         row_offsets: Global<O>,
         of_row: &impl Fn(usize) -> T,
-    ) -> Run<T> {
+    ) -> EntryRun<T> {
         let index = self.first_row + row as usize;
         // After the matrix's last row there is no other.
         if row > self.rows || index >= self.matrix_rows as usize {
-            return Run { begin: 0, end: 0, entry: T::ZERO };
+            return EntryRun { begin: 0, end: 0, entry: T::ZERO };
         }
         let entry = of_row(index);
         // A row that began before has its first nonzeros in other tiles; the last row may have its last there.
@@ -116,7 +116,7 @@ impl PathTile {
         } else {
             self.nonzeros
         };
-        Run { begin: begin as u32, end, entry }
+        EntryRun { begin: begin as u32, end, entry }
     }
 }
 
@@ -128,13 +128,13 @@ const SHORT: u32 = 16;
 
 /// Consecutive nonzeros that get the same entry.
 #[derive(Clone, Copy)]
-struct Run<T> {
+struct EntryRun<T> {
     begin: u32,
     end: u32,
     entry: T,
 }
 
-impl<T: Element> Run<T> {
+impl<T: Element> EntryRun<T> {
     /// Writes the run, by 2^`lanes_log2` threads. All threads of the warp call it.
     #[device]
     fn write(self, entries: Shared<T>, lanes_log2: u32) {

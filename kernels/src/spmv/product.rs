@@ -3,13 +3,13 @@ use evenpath_simt::{device, parameters, thread, Aligned16, Float, Global};
 
 use crate::block::reduce::BlockReduce;
 use crate::update::Update;
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 parameters! {
     /// y = αAx + βy.
-    pub struct Product<V: Float, O: Offset> {
+    pub struct SpmvArguments<V: Float, O: Offset> {
         /// The matrix A.
-        pub matrix: CsrView<V, O>,
+        pub matrix: GlobalCsr<V, O>,
         /// The dense vector x, one element per column.
         pub x: Global<V>,
         /// The result y, one element per row, with α and β.
@@ -18,10 +18,10 @@ parameters! {
 }
 
 parameters! {
-    /// [`Product`] for kernels that load several elements of x at once.
+    /// [`SpmvArguments`] for kernels that load several elements of x at once.
     pub struct AlignedProduct<V: Float, O: Offset> {
         /// The matrix A.
-        pub matrix: CsrView<V, O>,
+        pub matrix: GlobalCsr<V, O>,
         /// The dense vector x, one element per column.
         pub x: Global<V, Aligned16>,
         /// The result y, one element per row, with α and β.
@@ -32,7 +32,7 @@ parameters! {
 /// Nonzeros that a thread loads before it uses the first.
 const BATCH: usize = 2;
 
-impl<V: Float, O: Offset> Product<V, O> {
+impl<V: Float, O: Offset> SpmvArguments<V, O> {
     /// Returns the first nonzero of a row, and the first after it; an empty range unless `row` is below `rows`.
     #[device(track_caller)]
     pub(super) fn bounds(&self, row: usize, rows: usize) -> (usize, usize) {

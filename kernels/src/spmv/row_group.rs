@@ -3,7 +3,7 @@
 //! 1. Each lane loads where its rows begin and end ([`RowGroup::sums`]).
 //! 2. The warp skips rows over the limit, if sums are limited ([`RowGroup::next_long_row`]).
 //! 3. It loads a chunk of nonzeros, multiplies them with x, and writes the products to shared memory: one nonzero per access
-//!    ([`Span::load_strided`]), or four ([`Span::load_packets`]).
+//!    ([`GroupSpan::load_strided`]), or four ([`GroupSpan::load_packets`]).
 //! 4. The lanes of each row add up its part of the chunk. Steps 2 to 4 are repeated for the next chunk.
 //! 5. The lanes of a row add up their sums.
 //!
@@ -12,10 +12,10 @@
 
 use evenpath_simt::{device, thread, warp, Aligned16, Arena, Float, Global, Shared};
 
-use super::columns::{place_of_four, Columns};
+use super::columns::{place_of_four, ColumnForm};
 use crate::key::packet_of;
 use crate::unroll::unroll;
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 /// Shared memory for `count` products.
 pub(super) const fn product_bytes<V: Float>(count: usize) -> usize {
@@ -53,9 +53,9 @@ pub(super) trait Loading {
 }
 
 /// One nonzero per access, starting at a multiple of 32 bytes.
-pub(super) struct Strided;
+pub(super) struct StridedNonzeros;
 
-impl Loading for Strided {
+impl Loading for StridedNonzeros {
     const PACKETS: bool = false;
     const EXACT: bool = false;
 }
@@ -69,9 +69,9 @@ impl Loading for Exact {
 }
 
 /// Four nonzeros per access, starting at a multiple of four.
-pub(super) struct Packets;
+pub(super) struct PacketNonzeros;
 
-impl Loading for Packets {
+impl Loading for PacketNonzeros {
     const PACKETS: bool = true;
     const EXACT: bool = false;
 }
@@ -106,13 +106,13 @@ impl<const ROWS: usize> RowGroup<ROWS> {
     pub(super) fn sums<
         V: Float,
         O: Offset,
-        C: Columns,
+        C: ColumnForm,
         L: Loading,
         const LIMITED: bool,
         const ITEMS: usize,
     >(
         self,
-        matrix: CsrView<V, O>,
+        matrix: GlobalCsr<V, O>,
         columns: C,
         bounds: (usize, usize),
         products: Shared<V>,
@@ -131,7 +131,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
             ends[index] = (offset(row + 1) - base) as u32;
         });
         let mut sums = [V::ZERO; ROWS];
-        let span = Span { end: (end - base) as u32 };
+        let span = GroupSpan { end: (end - base) as u32 };
         let columns = columns.skip(base);
         let values = matrix.values.skip_aligned(base);
         let whole = (end + 3) & !3 <= matrix.nonzeros as usize;
@@ -209,15 +209,15 @@ struct LongRow {
 
 /// A group's nonzeros, counted from where its loads begin.
 #[derive(Clone, Copy)]
-struct Span {
+struct GroupSpan {
     end: u32,
 }
 
-impl Span {
+impl GroupSpan {
     /// Writes a chunk's products to shared memory once all lanes have used the last chunk's: one column index and one value
     /// per access, so that consecutive lanes gather for consecutive nonzeros, whose columns are often consecutive too.
     #[device]
-    fn load_strided<V: Float, C: Columns, const ITEMS: usize>(
+    fn load_strided<V: Float, C: ColumnForm, const ITEMS: usize>(
         self,
         chunk: u32,
         column_indices: C,
@@ -253,7 +253,7 @@ impl Span {
     /// Writes a chunk's products to shared memory once all lanes have used the last chunk's, four nonzeros per access;
     /// `whole` says that the matrix does not end within the last four.
     #[device]
-    fn load_packets<V: Float, C: Columns, const ITEMS: usize>(
+    fn load_packets<V: Float, C: ColumnForm, const ITEMS: usize>(
         self,
         chunk: u32,
         column_indices: C,

@@ -4,7 +4,7 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, GlobalMut, Shared};
 
 use super::long_rows::piece_count;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// Words of [`RowLengths`]' totals, in this order: the longest row, the empty rows, the rows over the limit, their
 /// nonzeros, and the pieces that they make.
@@ -14,7 +14,7 @@ kernel! {
     /// Counts what a plan asks of the row lengths: `ITEMS` rows per thread.
     pub struct RowLengths<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: [`LENGTH_TOTALS`] words, all zero before.
         pub totals: GlobalMut<u64>,
         /// The limit: the most nonzeros of a row that is not long.

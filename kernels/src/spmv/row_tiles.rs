@@ -5,18 +5,18 @@
 
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global, Shared};
 
-use super::columns::Columns;
-use super::product::Product;
-use super::row_group::{product_bytes, warp_products, Packets, RowGroup, Strided};
+use super::columns::ColumnForm;
+use super::product::SpmvArguments;
+use super::row_group::{product_bytes, warp_products, PacketNonzeros, RowGroup, StridedNonzeros};
 use crate::unroll::unroll;
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 kernel! {
     /// Computes y = αAx + βy, each warp for 32·`ROWS` / 2^`lanes_log2` rows; its variants are the rows that a lane
     /// sums. Groups of rows with 2³² − 2¹⁰ nonzeros and more are beyond it.
     pub struct RowTiles<V: Float, O: Offset> {
         /// The matrix and the vectors.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// log2 of the lanes per row; 0 for all variants but `OneRow`.
         pub lanes_log2: u32,
     }
@@ -48,7 +48,7 @@ pub trait RowShare {
         const BLOCK: usize,
         const ITEMS: usize,
     >(
-        tile: Tile<V, O, C>,
+        tile: RowTileOperands<V, O, C>,
         arena: Arena,
     );
 }
@@ -69,7 +69,7 @@ macro_rules! row_shares {
                 const BLOCK: usize,
                 const ITEMS: usize,
             >(
-                tile: Tile<V, O, C>,
+                tile: RowTileOperands<V, O, C>,
                 arena: Arena,
             ) {
                 tile.run::<$rows, LIMITED, BLOCK, ITEMS>(arena);
@@ -90,8 +90,8 @@ row_shares! {
 /// Operands of a kernel of row tiles.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, missing_docs)]
-pub struct Tile<V: Float, O: Offset, C> {
-    pub(super) product: Product<V, O>,
+pub struct RowTileOperands<V: Float, O: Offset, C> {
+    pub(super) product: SpmvArguments<V, O>,
     /// Columns of the matrix.
     pub(super) columns: C,
     /// Number of the block among those that take rows.
@@ -111,7 +111,7 @@ pub trait ColumnSource: Copy {
 /// Work on rows whose columns are known.
 pub trait SumRows {
     /// Does the work.
-    fn run(self, columns: impl Columns, bounds: (usize, usize));
+    fn run(self, columns: impl ColumnForm, bounds: (usize, usize));
 }
 
 impl ColumnSource for Global<u32, Aligned16> {
@@ -121,7 +121,7 @@ impl ColumnSource for Global<u32, Aligned16> {
     }
 }
 
-impl<V: Float, O: Offset, C: ColumnSource> Tile<V, O, C> {
+impl<V: Float, O: Offset, C: ColumnSource> RowTileOperands<V, O, C> {
     #[device]
     fn run<const ROWS: usize, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
         self,
@@ -131,7 +131,7 @@ impl<V: Float, O: Offset, C: ColumnSource> Tile<V, O, C> {
         let products = warp_products::<V, BLOCK, ITEMS>(&mut arena);
         let count = (32 * ROWS as u32) >> self.lanes_log2;
         let warp = u64::from(self.block) * (BLOCK / 32) as u64 + u64::from(thread::warp());
-        let CsrView { row_offsets, rows, .. } = self.product.matrix;
+        let GlobalCsr { row_offsets, rows, .. } = self.product.matrix;
         if warp * u64::from(count) >= u64::from(rows) {
             return;
         }
@@ -146,7 +146,7 @@ impl<V: Float, O: Offset, C: ColumnSource> Tile<V, O, C> {
 
 /// The sums of a group of rows, stored.
 struct GroupSums<V: Float, O: Offset, C, const LIMITED: bool, const ROWS: usize, const ITEMS: usize> {
-    tile: Tile<V, O, C>,
+    tile: RowTileOperands<V, O, C>,
     group: RowGroup<ROWS>,
     products: Shared<V>,
 }
@@ -155,15 +155,15 @@ impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usiz
     for GroupSums<V, O, C, LIMITED, ROWS, ITEMS>
 {
     #[device]
-    fn run(self, columns: impl Columns, bounds: (usize, usize)) {
+    fn run(self, columns: impl ColumnForm, bounds: (usize, usize)) {
         let Self { tile, group, products } = self;
-        let Product { matrix, x, .. } = tile.product;
+        let SpmvArguments { matrix, x, .. } = tile.product;
         let gather = |column: u32| x.load(column as usize);
         // Wide loads in f32. In f64 they gain nothing, but lanes that gather for consecutive nonzeros do.
         let sums = if V::SIZE == 4 {
-            group.sums::<V, O, _, Packets, LIMITED, ITEMS>(matrix, columns, bounds, products, gather)
+            group.sums::<V, O, _, PacketNonzeros, LIMITED, ITEMS>(matrix, columns, bounds, products, gather)
         } else {
-            group.sums::<V, O, _, Strided, LIMITED, ITEMS>(matrix, columns, bounds, products, gather)
+            group.sums::<V, O, _, StridedNonzeros, LIMITED, ITEMS>(matrix, columns, bounds, products, gather)
         };
         let is_long = |row: u32| matrix.pattern().row_len(row as usize) > u64::from(tile.limit);
         unroll!(for index in 0..ROWS {
@@ -178,7 +178,7 @@ impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usiz
 impl<V: Float, O: Offset> RowTiles<V, O> {
     #[device]
     fn row_tiles<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
-        let tile = Tile {
+        let tile = RowTileOperands {
             product: self.product,
             columns: self.product.matrix.column_indices,
             block: thread::block(),

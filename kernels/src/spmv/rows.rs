@@ -7,7 +7,7 @@
 
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float};
 
-use super::product::Product;
+use super::product::SpmvArguments;
 use crate::block::reduce::BlockReduce;
 use crate::Offset;
 
@@ -15,7 +15,7 @@ kernel! {
     /// Multiplies rows by x: `lanes` consecutive threads per row.
     pub struct VectorRows<V: Float, O: Offset> {
         /// The matrix and the vectors.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// Threads per row: a power of two up to 32.
         pub lanes: u32,
     }
@@ -45,7 +45,7 @@ kernel! {
     /// Multiplies rows by x: block b takes rows b, b + grid, b + 2 × grid, …
     pub struct BlockRows<V: Float, O: Offset> {
         /// The matrix and the vectors.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
     }
     shared: BlockReduce::<V, BLOCK>::BYTES;
     body: BlockRows::block_rows::<BLOCK>;

@@ -4,13 +4,13 @@ use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut, Shared};
 
 use super::path_tile::PathTile;
 use crate::block::search::partition_point;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 kernel! {
     /// Writes the row of each nonzero: one block per tile of the merge of row ends and nonzeros.
     pub struct RowIndices<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: the row of each nonzero.
         pub row_indices: GlobalMut<u32>,
         /// First row of each tile, and `rows` at the end.

@@ -10,7 +10,7 @@ use evenpath_simt::atomic::{AtomicElement, Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::path_tile::PathTile;
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 /// A value with atomic addition.
 pub trait AtomicFloat: Float + AtomicElement {}
@@ -26,7 +26,7 @@ kernel! {
     /// rows of a block have columns in common.
     pub struct AddTransposed<V: AtomicFloat, O: Offset> {
         /// The matrix.
-        pub matrix: CsrView<V, O>,
+        pub matrix: GlobalCsr<V, O>,
         /// The dense vector, one element per row.
         pub x: Global<V>,
         /// The vector that is added to, one element per column.
@@ -153,7 +153,7 @@ kernel! {
     /// per block.
     pub struct TransposedProducts<V: Float, O: Offset> {
         /// The matrix, whose column indices are not read.
-        pub matrix: CsrView<V, O>,
+        pub matrix: GlobalCsr<V, O>,
         /// The dense vector, one element per row.
         pub x: Global<V>,
         /// Output: the products, one per nonzero.

@@ -10,7 +10,7 @@ use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Globa
 
 use super::product::AlignedProduct;
 use super::row_group::{product_bytes, warp_products, Exact, RowGroup};
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// Windows begin and end at multiples of this, where the vector does not end before.
 pub const WINDOW_STEP: u32 = 4;
@@ -27,7 +27,7 @@ kernel! {
     /// Finds the window of each block of rows: one block each.
     pub struct FindWindows<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: the first column of each window, a multiple of [`WINDOW_STEP`].
         pub firsts: GlobalMut<u32>,
         /// Output: the elements of each window; 0 where there are no nonzeros or more than `limit` elements.
@@ -48,13 +48,13 @@ kernel! {
 
 /// Statistics of the columns that a thread, a warp or a block has seen.
 #[derive(Clone, Copy)]
-struct Seen {
+struct ColumnsSeen {
     least: u32,
     greatest: u32,
     near: u32,
 }
 
-impl Seen {
+impl ColumnsSeen {
     #[device]
     fn with(self, other: Self) -> Self {
         Self {
@@ -81,10 +81,10 @@ impl<O: Offset> FindWindows<O> {
         let parts: Shared<u32> = arena.take(3 * warps);
         let block = thread::block() as usize;
         let row = block * self.block_rows as usize;
-        let Pattern { row_offsets, column_indices, rows, .. } = self.pattern;
+        let GlobalPattern { row_offsets, column_indices, rows, .. } = self.pattern;
         let row_end = (row + self.block_rows as usize).min(rows as usize);
         let (begin, end) = (row_offsets.load(row).to_usize(), row_offsets.load(row_end).to_usize());
-        let mut seen = Seen { least: u32::MAX, greatest: 0, near: 0 };
+        let mut seen = ColumnsSeen { least: u32::MAX, greatest: 0, near: 0 };
         let mut start = begin;
         while start < end {
             let mut columns = [0_u32; ITEMS];
@@ -97,7 +97,7 @@ impl<O: Offset> FindWindows<O> {
                 let column = columns[item];
                 let before = warp::shuffle_up(warp::FULL, column, 1);
                 let near = thread::lane() > 0 && place < end && column.wrapping_sub(before) <= NEAR;
-                seen = seen.with(Seen { least: column, greatest: column, near: u32::from(near) });
+                seen = seen.with(ColumnsSeen { least: column, greatest: column, near: u32::from(near) });
             }
             start += BLOCK * ITEMS;
         }
@@ -115,7 +115,7 @@ impl<O: Offset> FindWindows<O> {
         let mut all = all;
         for warp in 1..warps {
             let part = |index: usize| parts.load(3 * warp + index);
-            all = all.with(Seen { least: part(0), greatest: part(1), near: part(2) });
+            all = all.with(ColumnsSeen { least: part(0), greatest: part(1), near: part(2) });
         }
         let add = |word: usize, value: u64| {
             self.totals.fetch_add(word, value, Ordering::Relaxed, Scope::Device);

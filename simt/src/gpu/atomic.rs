@@ -3,7 +3,7 @@
 use core::arch::asm;
 use evenpath_simt_macros::device;
 
-use crate::atomic::{Operation, Ordering, Scope};
+use crate::atomic::{AtomicOperation, Ordering, Scope};
 
 /// The atomic instructions of one element type.
 ///
@@ -14,7 +14,7 @@ use crate::atomic::{Operation, Ordering, Scope};
 pub trait Atomic: Sized {
     /// `atom.global.<operation>`
     unsafe fn fetch(
-        operation: Operation,
+        operation: AtomicOperation,
         address: u64,
         value: Self,
         ordering: Ordering,
@@ -66,10 +66,10 @@ macro_rules! atomic {
     ($type:ty, $suffix:literal, $bits:literal, $class:ident, [$($operation:ident: $ptx:literal),*]) => {
         impl Atomic for $type {
             #[device]
-            unsafe fn fetch(operation: Operation, address: u64, value: Self, ordering: Ordering, scope: Scope) -> Self {
+            unsafe fn fetch(operation: AtomicOperation, address: u64, value: Self, ordering: Ordering, scope: Scope) -> Self {
                 let old: $type;
                 match operation {
-                    $(Operation::$operation => {
+                    $(AtomicOperation::$operation => {
                         macro_rules! emit {
                             ($how:literal) => {
                                 unsafe { asm!(concat!("atom.", $how, ".global.", $ptx, " {}, [{}], {};"),
@@ -191,7 +191,7 @@ atomic!(f64, "f64", "b64", reg64, [Add: "add.f64", Exchange: "exch.b64"]);
 
 #[device]
 pub(crate) fn atomic<T: Atomic>(
-    operation: Operation,
+    operation: AtomicOperation,
     address: u64,
     value: T,
     ordering: Ordering,

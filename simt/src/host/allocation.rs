@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::conflicts::{note_host_write, unordered_writer, How};
 use super::fault::AccessKind;
-use super::streams::Operation;
+use super::streams::StreamOperation;
 
 #[derive(Debug)]
 pub(super) struct Allocation {
@@ -38,7 +38,7 @@ impl Allocation {
         &self,
         offset: usize,
         len: usize,
-        operation: &Operation,
+        operation: &StreamOperation,
         how: How,
         this: AccessKind,
     ) -> Result<(), (u32, AccessKind)> {
@@ -63,7 +63,7 @@ impl Allocation {
     }
 
     /// Records a write of the host, on a device with several streams.
-    pub(super) fn note_host_write(&self, offset: usize, len: usize, operation: &Operation) {
+    pub(super) fn note_host_write(&self, offset: usize, len: usize, operation: &StreamOperation) {
         if operation.unordered.is_some() {
             for (word, bytes) in words_of(offset, len) {
                 note_host_write(&self.writers[word], operation, bytes);

@@ -14,7 +14,7 @@ use super::fault::{list_threads, Fault, FaultKind, Place};
 use super::memory::Memory;
 use super::read_only::ReadOnlyMemory;
 use super::shared::{SharedMemory, Stamp};
-use super::streams::Operation;
+use super::streams::StreamOperation;
 use super::warp::{self, Collective};
 use super::weak::WeakMemory;
 use crate::element::Packet;
@@ -40,7 +40,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) read_only: &'a ReadOnlyMemory,
     pub(crate) weak: &'a WeakMemory<'a>,
     /// The launch, among the operations of all streams.
-    pub(crate) operation: &'a Operation,
+    pub(crate) operation: &'a StreamOperation,
     /// Seed of random choices.
     pub(crate) seed: u64,
     pub(crate) grid: u32,
@@ -67,7 +67,7 @@ pub(crate) struct LaneContext<'a> {
     pub(crate) copies: RefCell<Vec<Copy16>>,
     /// Number of consecutive atomic operations that changed nothing.
     idle_atomics: Cell<u32>,
-    yielder: Cell<*const Yielder<u64, Request>>,
+    yielder: Cell<*const Yielder<u64, LaneRequest>>,
 }
 
 /// 16 bytes in transit to shared memory.
@@ -82,7 +82,7 @@ pub(crate) struct Copy16 {
 
 /// Reason why a lane stops.
 #[derive(Debug)]
-pub(crate) enum Request {
+pub(crate) enum LaneRequest {
     Barrier(&'static Location<'static>),
     Collective(Collective),
     Spin,
@@ -90,7 +90,7 @@ pub(crate) enum Request {
 }
 
 #[derive(Debug)]
-enum State {
+enum LaneState {
     /// Continues with this answer to its request.
     Ready(u64),
     /// Polls memory; continues in the next round.
@@ -100,16 +100,16 @@ enum State {
     Exited,
 }
 
-type LaneCoroutine = Coroutine<u64, Request, (), DefaultStack>;
+type LaneCoroutine = Coroutine<u64, LaneRequest, (), DefaultStack>;
 
 struct Lane {
     coroutine: LaneCoroutine,
-    state: State,
+    state: LaneState,
 }
 
 /// Progress of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum BlockProgress {
     /// All lanes have exited.
     Done,
     /// Some lanes continued.
@@ -170,7 +170,7 @@ impl LaneContext<'_> {
     }
 
     /// Stops this lane until the block answers. A lane that is abandoned is unwound from here.
-    pub(crate) fn stop(&self, request: Request) -> u64 {
+    pub(crate) fn stop(&self, request: LaneRequest) -> u64 {
         // Safety: the lane runs, so its coroutine has set the yielder, which lives as long as it.
         unsafe { &*self.yielder.get() }.suspend(request)
     }
@@ -180,14 +180,14 @@ impl LaneContext<'_> {
         let idle = if changed { 0 } else { self.idle_atomics.get() + 1 };
         self.idle_atomics.set(idle % MAX_IDLE_ATOMICS);
         if idle == MAX_IDLE_ATOMICS {
-            self.stop(Request::Spin);
+            self.stop(LaneRequest::Spin);
         }
     }
 
     /// Ends this lane and the launch.
     pub(crate) fn fault(&self, kind: FaultKind, line: &'static Location<'static>) -> ! {
         let place = self.block.place(Some(self.thread), Some(line));
-        self.stop(Request::Fault(Box::new(Fault { place: Some(place), kind })));
+        self.stop(LaneRequest::Fault(Box::new(Fault { place: Some(place), kind })));
         unreachable!("a lane that made a mistake does not go on")
     }
 }
@@ -225,33 +225,33 @@ impl<'a> Block<'a> {
         let lanes = contexts
             .iter()
             .zip(stacks)
-            .map(|(lane, stack)| Lane { coroutine: start(lane, stack), state: State::Ready(0) })
+            .map(|(lane, stack)| Lane { coroutine: start(lane, stack), state: LaneState::Ready(0) })
             .collect();
         Some(Self { lanes, contexts, shared_context: block })
     }
 
     /// Runs the block until it is done, or a lane polls memory and all others wait or poll too.
-    pub(crate) fn advance(&mut self) -> Result<Progress, Fault> {
-        let mut progress = Progress::None;
+    pub(crate) fn advance(&mut self) -> Result<BlockProgress, Fault> {
+        let mut progress = BlockProgress::None;
         loop {
             let mut moved = false;
             for first in (0..self.lanes.len()).step_by(WARP_SIZE as usize) {
                 moved |= self.run_warp(first)?;
             }
             // Lanes that poll together also meet in collectives, and would run forever.
-            let is_polling = self.lanes.iter().any(|lane| matches!(lane.state, State::Spinning));
+            let is_polling = self.lanes.iter().any(|lane| matches!(lane.state, LaneState::Spinning));
             moved |= self.release_barrier()?;
-            if self.lanes.iter().all(|lane| matches!(lane.state, State::Exited)) {
-                return Ok(Progress::Done);
+            if self.lanes.iter().all(|lane| matches!(lane.state, LaneState::Exited)) {
+                return Ok(BlockProgress::Done);
             }
             if !moved {
                 return Ok(progress);
             }
             self.shared_context.launch.progress.fetch_add(1, Relaxed);
             if is_polling {
-                return Ok(Progress::Polling);
+                return Ok(BlockProgress::Polling);
             }
-            progress = Progress::Some;
+            progress = BlockProgress::Some;
         }
     }
 
@@ -260,13 +260,13 @@ impl<'a> Block<'a> {
         let last = (first + WARP_SIZE as usize).min(self.lanes.len());
         let mut moved = false;
         for lane in first..last {
-            if matches!(self.lanes[lane].state, State::Spinning) {
-                self.lanes[lane].state = State::Ready(0);
+            if matches!(self.lanes[lane].state, LaneState::Spinning) {
+                self.lanes[lane].state = LaneState::Ready(0);
             }
         }
         loop {
             for lane in first..last {
-                if let State::Ready(answer) = self.lanes[lane].state {
+                if let LaneState::Ready(answer) = self.lanes[lane].state {
                     moved |= self.resume(lane, answer)?;
                 }
             }
@@ -285,16 +285,18 @@ impl<'a> Block<'a> {
         let result = catch_unwind(AssertUnwindSafe(|| coroutine.resume(answer)));
         CURRENT.set(std::ptr::null());
         self.lanes[lane].state = match result {
-            Ok(CoroutineResult::Yield(Request::Spin)) => {
-                self.lanes[lane].state = State::Spinning;
+            Ok(CoroutineResult::Yield(LaneRequest::Spin)) => {
+                self.lanes[lane].state = LaneState::Spinning;
                 return Ok(false);
             }
-            Ok(CoroutineResult::Yield(Request::Barrier(line))) => State::AtBarrier(line),
-            Ok(CoroutineResult::Yield(Request::Collective(collective))) => State::InCollective(collective),
-            Ok(CoroutineResult::Yield(Request::Fault(fault))) => return Err(*fault),
-            Ok(CoroutineResult::Return(())) => State::Exited,
+            Ok(CoroutineResult::Yield(LaneRequest::Barrier(line))) => LaneState::AtBarrier(line),
+            Ok(CoroutineResult::Yield(LaneRequest::Collective(collective))) => {
+                LaneState::InCollective(collective)
+            }
+            Ok(CoroutineResult::Yield(LaneRequest::Fault(fault))) => return Err(*fault),
+            Ok(CoroutineResult::Return(())) => LaneState::Exited,
             Err(panic) => {
-                self.lanes[lane].state = State::Exited;
+                self.lanes[lane].state = LaneState::Exited;
                 let message = panic
                     .downcast_ref::<String>()
                     .cloned()
@@ -311,9 +313,9 @@ impl<'a> Block<'a> {
     fn resolve_collectives(&mut self, first: usize, last: usize) -> Result<bool, Fault> {
         let mut resolved = false;
         for lane in first..last {
-            let State::InCollective(collective) = self.lanes[lane].state else { continue };
+            let LaneState::InCollective(collective) = self.lanes[lane].state else { continue };
             let arrived = |other: u32| match self.lanes.get(first + other as usize).map(|lane| &lane.state) {
-                Some(State::InCollective(theirs)) => theirs.matches(&collective).then_some(theirs.input),
+                Some(LaneState::InCollective(theirs)) => theirs.matches(&collective).then_some(theirs.input),
                 _ => None,
             };
             match collective.gather(arrived) {
@@ -344,9 +346,11 @@ impl<'a> Block<'a> {
         }
         for lane in warp::lanes(collective.mask) {
             let thread = first + lane as usize;
-            let State::InCollective(own) = self.lanes[thread].state else { unreachable!("gathered before") };
+            let LaneState::InCollective(own) = self.lanes[thread].state else {
+                unreachable!("gathered before")
+            };
             let answer = own.answer(lane, inputs).map_err(|kind| (thread as u32, kind))?;
-            self.lanes[thread].state = State::Ready(answer);
+            self.lanes[thread].state = LaneState::Ready(answer);
         }
         Ok(())
     }
@@ -364,12 +368,14 @@ impl<'a> Block<'a> {
         for other in warp::lanes(missing) {
             match self.lanes.get(first + other as usize).map(|lane| &lane.state) {
                 None => why.push(format!("lane {other} does not exist")),
-                Some(State::Exited) => why.push(format!("lane {other} has exited")),
-                Some(State::AtBarrier(at)) => why.push(format!("lane {other} waits at the barrier at {at}")),
-                Some(State::InCollective(theirs)) => {
+                Some(LaneState::Exited) => why.push(format!("lane {other} has exited")),
+                Some(LaneState::AtBarrier(at)) => {
+                    why.push(format!("lane {other} waits at the barrier at {at}"));
+                }
+                Some(LaneState::InCollective(theirs)) => {
                     why.push(format!("lane {other} waits in {} at {}", theirs.what(), theirs.line));
                 }
-                Some(State::Ready(_) | State::Spinning) => {}
+                Some(LaneState::Ready(_) | LaneState::Spinning) => {}
             }
         }
         if why.is_empty() {
@@ -387,25 +393,25 @@ impl<'a> Block<'a> {
     /// Releases all lanes once all wait at one barrier. Returns whether it did.
     fn release_barrier(&mut self) -> Result<bool, Fault> {
         let Some((first, line)) = self.lanes.iter().enumerate().find_map(|(thread, lane)| match lane.state {
-            State::AtBarrier(line) => Some((thread, line)),
+            LaneState::AtBarrier(line) => Some((thread, line)),
             _ => None,
         }) else {
             return Ok(false);
         };
-        let threads = |wanted: &dyn Fn(&State) -> bool| {
+        let threads = |wanted: &dyn Fn(&LaneState) -> bool| {
             let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| wanted(&lane.state));
             list_threads(lanes.map(|(thread, _)| thread as u32))
         };
-        let here = |state: &State| matches!(state, State::AtBarrier(at) if *at == line);
+        let here = |state: &LaneState| matches!(state, LaneState::AtBarrier(at) if *at == line);
         if self.lanes.iter().all(|lane| here(&lane.state)) {
             for lane in &mut self.lanes {
-                lane.state = State::Ready(0);
+                lane.state = LaneState::Ready(0);
             }
             self.shared_context.shared.borrow_mut().barrier();
             return Ok(true);
         }
-        let exited = threads(&|state| matches!(state, State::Exited));
-        let elsewhere = threads(&|state| matches!(state, State::AtBarrier(at) if *at != line));
+        let exited = threads(&|state| matches!(state, LaneState::Exited));
+        let elsewhere = threads(&|state| matches!(state, LaneState::AtBarrier(at) if *at != line));
         let missing = match (exited.is_empty(), elsewhere.is_empty()) {
             (false, _) => format!("threads {exited} have exited"),
             (_, false) => format!("threads {elsewhere} wait at another barrier"),

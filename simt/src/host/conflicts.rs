@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 
 use super::mix::mix;
-use super::streams::Operation;
+use super::streams::StreamOperation;
 use crate::atomic::{Ordering, Scope};
 
 /// Maximum number of distinct epochs in a note; later ones count as this one.
@@ -85,7 +85,7 @@ impl VectorClock {
 #[derive(Debug)]
 pub(crate) struct Observer {
     /// The launch, among the operations of all streams.
-    pub(crate) operation: Operation,
+    pub(crate) operation: StreamOperation,
     pub(crate) block: u32,
     /// Counts the block's releases, starting at 1.
     epoch: Cell<u32>,
@@ -99,7 +99,7 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    pub(crate) fn new(operation: Operation, block: u32, seed: u64) -> Self {
+    pub(crate) fn new(operation: StreamOperation, block: u32, seed: u64) -> Self {
         Self {
             operation,
             block,
@@ -182,14 +182,19 @@ impl Observer {
 }
 
 /// Records that the host wrote some bytes of a word.
-pub(crate) fn note_host_write(note: &AtomicU64, operation: &Operation, bytes: u8) {
+pub(crate) fn note_host_write(note: &AtomicU64, operation: &StreamOperation, bytes: u8) {
     note.store(Note::new(operation.number, How::Plain, LAST_EPOCH, u32::MAX, bytes).0, Relaxed);
 }
 
 /// Returns the stream of the operation that wrote some of the bytes, if it is not ordered before `operation`, and not
 /// both are atomic.
 #[inline]
-pub(crate) fn unordered_writer(note: &AtomicU64, operation: &Operation, how: How, bytes: u8) -> Option<u32> {
+pub(crate) fn unordered_writer(
+    note: &AtomicU64,
+    operation: &StreamOperation,
+    how: How,
+    bytes: u8,
+) -> Option<u32> {
     let (unordered, note) = (operation.unordered.as_ref()?, Note(note.load(Relaxed)));
     if note.bytes() & bytes == 0 || (note.is_atomic() && how == How::Atomic) {
         return None;

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::block::{Block, Launch, Progress};
+use super::block::{Block, BlockProgress, Launch};
 use super::fault::{Fault, FaultKind, Place};
 use super::mix::mix;
 use super::options::{BlockOrder, SimulatedOptions};
 
 /// A launch in progress: the blocks still to start, and the state shared by its CPU threads.
-pub(super) struct Run<'a> {
+pub(super) struct RunningLaunch<'a> {
     launch: Launch<'a>,
     options: SimulatedOptions,
     shuffle: Option<u64>,
@@ -20,7 +20,7 @@ pub(super) struct Run<'a> {
     fault: Mutex<Option<Fault>>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> RunningLaunch<'a> {
     pub(super) fn new(launch: Launch<'a>, options: SimulatedOptions) -> Self {
         let shuffle = match options.block_order {
             BlockOrder::Ascending => None,
@@ -87,9 +87,9 @@ impl<'a> Run<'a> {
             resident.retain_mut(|block| match block.advance() {
                 _ if result.is_err() => false,
                 Ok(progress) => {
-                    moved |= progress != Progress::None;
-                    only_polls &= matches!(progress, Progress::None | Progress::Polling);
-                    progress != Progress::Done
+                    moved |= progress != BlockProgress::None;
+                    only_polls &= matches!(progress, BlockProgress::None | BlockProgress::Polling);
+                    progress != BlockProgress::Done
                 }
                 Err(fault) => {
                     result = Err(fault);
@@ -125,7 +125,7 @@ impl Patience {
         Self { limit: Duration::from_secs(seconds), since: Instant::now(), seen: 0 }
     }
 
-    fn wait(&mut self, run: &Run<'_>, waiting: usize) -> Result<(), Fault> {
+    fn wait(&mut self, run: &RunningLaunch<'_>, waiting: usize) -> Result<(), Fault> {
         let progress = run.launch.progress.load(Relaxed);
         if progress != self.seen {
             self.seen = progress;

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicU8, Ordering::Rel
 use super::allocation::Allocation;
 use super::conflicts::{How, Observer};
 use super::fault::{AccessKind, FaultKind};
-use super::streams::Operation;
+use super::streams::StreamOperation;
 
 const OFFSET_BITS: u32 = 36;
 const GENERATION_BITS: u32 = 8;
@@ -40,14 +40,14 @@ crate::debug_as_message!(OutOfMemory);
 /// All allocations of one device.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    slots: Vec<Slot>,
+    slots: Vec<AllocationSlot>,
     free: VecDeque<usize>,
     used: u64,
     total: u64,
 }
 
 #[derive(Debug, Default)]
-struct Slot {
+struct AllocationSlot {
     generation: u8,
     allocation: Option<Allocation>,
 }
@@ -74,7 +74,7 @@ impl Memory {
             }
             _ if self.slots.len() >= (1 << SLOT_BITS) - 1 => return Err(out_of_memory),
             _ => {
-                self.slots.push(Slot::default());
+                self.slots.push(AllocationSlot::default());
                 self.slots.len() - 1
             }
         };
@@ -176,7 +176,7 @@ impl Memory {
         &self,
         address: u64,
         size: usize,
-        operation: &Operation,
+        operation: &StreamOperation,
     ) -> Result<u64, FaultKind> {
         let bits = self.load(address, size)?;
         self.check_streams(address, size, operation, How::Plain, AccessKind::Read)?;
@@ -189,7 +189,7 @@ impl Memory {
         &self,
         address: u64,
         size: usize,
-        operation: &Operation,
+        operation: &StreamOperation,
         how: How,
         this: AccessKind,
     ) -> Result<(), FaultKind> {
@@ -284,7 +284,7 @@ impl Memory {
         address: u64,
         bytes: u64,
         kind: AccessKind,
-        operation: &Operation,
+        operation: &StreamOperation,
     ) -> Result<(), FaultKind> {
         let (allocation, offset) = self.locate(address, bytes)?;
         self.check_streams(address, bytes as usize, operation, How::Plain, kind)?;
@@ -295,7 +295,12 @@ impl Memory {
     }
 
     /// Copies from the host.
-    pub(crate) fn write(&self, address: u64, bytes: &[u8], operation: &Operation) -> Result<(), FaultKind> {
+    pub(crate) fn write(
+        &self,
+        address: u64,
+        bytes: &[u8],
+        operation: &StreamOperation,
+    ) -> Result<(), FaultKind> {
         let (allocation, offset) = self.locate(address, bytes.len() as u64)?;
         self.check_streams(address, bytes.len(), operation, How::Plain, AccessKind::Write)?;
         allocation.write(offset, bytes);
@@ -308,7 +313,7 @@ impl Memory {
         &self,
         address: u64,
         bytes: &mut [u8],
-        operation: &Operation,
+        operation: &StreamOperation,
     ) -> Result<(), FaultKind> {
         let (allocation, offset) = self.locate(address, bytes.len() as u64)?;
         self.check_streams(address, bytes.len(), operation, How::Plain, AccessKind::Read)?;
@@ -326,7 +331,7 @@ impl Memory {
         from: u64,
         to: u64,
         bytes: u64,
-        operation: &Operation,
+        operation: &StreamOperation,
     ) -> Result<(), FaultKind> {
         let (source, source_offset) = self.locate(from, bytes)?;
         let (target, target_offset) = self.locate(to, bytes)?;

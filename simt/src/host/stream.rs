@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicU64;
 use super::block::Launch;
 use super::fault::{AccessKind, Fault, Place};
 use super::gpu::SimulatedGpu;
-use super::launch::Run;
+use super::launch::RunningLaunch;
 use super::mix::mix;
 use super::options::MemoryOrder;
 use super::read_only::ReadOnlyMemory;
-use super::streams::Operation;
+use super::streams::StreamOperation;
 use super::weak::{Delay, WeakMemory};
 use crate::kernel::{Argument, KernelInfo, Simulation};
 
@@ -142,11 +142,11 @@ impl SimulatedStream<'_> {
             dynamic_shared,
             progress: &progress,
         };
-        Run::new(launch, *options).run()
+        RunningLaunch::new(launch, *options).run()
     }
 
     /// Starts the stream's next operation.
-    fn begin(&self) -> Operation {
+    fn begin(&self) -> StreamOperation {
         loop {
             let mut streams = self.gpu.streams.lock();
             if let Some(operation) = streams.begin(self.number) {

@@ -31,19 +31,19 @@ struct StreamClock {
 
 /// Operations that may run at the same time as a given one: their numbers, and the stream of each.
 #[derive(Debug, Default)]
-pub(crate) struct Unordered(HashMap<u64, u32>);
+pub(crate) struct Concurrent(HashMap<u64, u32>);
 
 /// An operation of a stream.
 #[derive(Debug, Clone)]
-pub(crate) struct Operation {
+pub(crate) struct StreamOperation {
     /// Number from 1 to [`OPERATIONS`] − 1.
     pub(crate) number: u64,
     pub(crate) stream: u32,
     /// `None` on a device with one stream.
-    pub(crate) unordered: Option<Arc<Unordered>>,
+    pub(crate) unordered: Option<Arc<Concurrent>>,
 }
 
-impl Unordered {
+impl Concurrent {
     /// Returns the stream of an operation, if it is one of these.
     #[inline]
     pub(crate) fn stream(&self, number: u64) -> Option<u32> {
@@ -77,7 +77,7 @@ impl Streams {
 
     /// Starts the next operation of an existing stream. `None` if all numbers are used up: then clear the
     /// records of memory and call this again.
-    pub(crate) fn begin(&mut self, stream: u32) -> Option<Operation> {
+    pub(crate) fn begin(&mut self, stream: u32) -> Option<StreamOperation> {
         if self.next == OPERATIONS {
             self.forget();
             return None;
@@ -85,7 +85,7 @@ impl Streams {
         let number = self.next;
         self.next += 1;
         if self.streams.len() == 1 {
-            return Some(Operation { number, stream, unordered: None });
+            return Some(StreamOperation { number, stream, unordered: None });
         }
         let own = stream as usize;
         let mut seen = self.streams[own].seen.clone();
@@ -98,7 +98,7 @@ impl Streams {
         seen[own] = self.streams[own].count() + 1;
         self.streams[own].operations.push((number, seen.as_slice().into()));
         self.streams[own].seen = seen;
-        Some(Operation { number, stream, unordered: Some(Arc::new(Unordered(unordered))) })
+        Some(StreamOperation { number, stream, unordered: Some(Arc::new(Concurrent(unordered))) })
     }
 
     /// Number of operations that a stream has started.
@@ -136,11 +136,11 @@ impl Streams {
 mod tests {
     use super::*;
 
-    fn begin(streams: &mut Streams, stream: u32) -> Operation {
+    fn begin(streams: &mut Streams, stream: u32) -> StreamOperation {
         streams.begin(stream).expect("numbers are left")
     }
 
-    fn is_unordered(operation: &Operation, earlier: &Operation) -> bool {
+    fn is_unordered(operation: &StreamOperation, earlier: &StreamOperation) -> bool {
         operation.unordered.as_ref().is_some_and(|unordered| unordered.stream(earlier.number).is_some())
     }
 

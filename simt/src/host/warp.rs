@@ -8,7 +8,7 @@ use crate::warp::Shuffle;
 
 /// Kind of a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum CollectiveKind {
     Barrier,
     Shuffle(Shuffle),
     Ballot,
@@ -18,7 +18,7 @@ pub(crate) enum Kind {
 /// A lane's call of a collective.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Collective {
-    pub(crate) kind: Kind,
+    pub(crate) kind: CollectiveKind,
     pub(crate) mask: u32,
     /// The lane's value, predicate, or key.
     pub(crate) input: u64,
@@ -35,15 +35,15 @@ pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = u32> + Clone {
 impl Collective {
     pub(crate) fn what(&self) -> &'static str {
         match self.kind {
-            Kind::Barrier => "a warp barrier",
-            Kind::Shuffle(_) => "a shuffle",
-            Kind::Ballot => "a vote",
-            Kind::MatchAny => "a match",
+            CollectiveKind::Barrier => "a warp barrier",
+            CollectiveKind::Shuffle(_) => "a shuffle",
+            CollectiveKind::Ballot => "a vote",
+            CollectiveKind::MatchAny => "a match",
         }
     }
 
     pub(crate) fn is_barrier(&self) -> bool {
-        self.kind == Kind::Barrier
+        self.kind == CollectiveKind::Barrier
     }
 
     /// Returns whether two lanes' calls are the same collective.
@@ -77,10 +77,10 @@ impl Collective {
                 .fold(0u64, |set, lane| set | 1 << lane)
         };
         Ok(match self.kind {
-            Kind::Barrier => 0,
-            Kind::Ballot => set(&|predicate| predicate != 0),
-            Kind::MatchAny => set(&|key| key == self.input),
-            Kind::Shuffle(shuffle) => {
+            CollectiveKind::Barrier => 0,
+            CollectiveKind::Ballot => set(&|predicate| predicate != 0),
+            CollectiveKind::MatchAny => set(&|key| key == self.input),
+            CollectiveKind::Shuffle(shuffle) => {
                 let source = source_lane(shuffle, lane, self.argument);
                 if self.mask >> source & 1 == 0 {
                     return Err(FaultKind::ShuffleSource { source_lane: source, mask: self.mask });

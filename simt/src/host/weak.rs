@@ -51,7 +51,7 @@ impl Delay {
 
 /// Memory access of an atomic operation.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Access {
+pub(crate) struct AtomicAccess {
     pub(crate) address: u64,
     pub(crate) size: usize,
     pub(crate) ordering: Ordering,
@@ -118,8 +118,8 @@ impl<'a> WeakMemory<'a> {
     }
 
     /// Stores atomically.
-    pub(crate) fn store(&self, by: &Observer, access: Access, bits: u64) -> Result<(), FaultKind> {
-        let Access { address, size, .. } = access;
+    pub(crate) fn store(&self, by: &Observer, access: AtomicAccess, bits: u64) -> Result<(), FaultKind> {
+        let AtomicAccess { address, size, .. } = access;
         self.memory.note_atomic(address, size, by, AccessKind::Write)?;
         let clock = self.release_for(by, access)?;
         self.in_use.store(true, Relaxed);
@@ -140,8 +140,8 @@ impl<'a> WeakMemory<'a> {
     }
 
     /// Loads atomically.
-    pub(crate) fn load(&self, by: &Observer, access: Access) -> Result<u64, FaultKind> {
-        let Access { address, size, ordering, scope } = access;
+    pub(crate) fn load(&self, by: &Observer, access: AtomicAccess) -> Result<u64, FaultKind> {
+        let AtomicAccess { address, size, ordering, scope } = access;
         self.memory.note_atomic(address, size, by, AccessKind::Read)?;
         if !self.in_use.load(Relaxed) {
             return self.memory.load(address, size);
@@ -173,10 +173,10 @@ impl<'a> WeakMemory<'a> {
     pub(crate) fn update(
         &self,
         by: &Observer,
-        access: Access,
+        access: AtomicAccess,
         update: impl Fn(u64) -> u64,
     ) -> Result<u64, FaultKind> {
-        let Access { address, size, ordering, scope } = access;
+        let AtomicAccess { address, size, ordering, scope } = access;
         self.memory.note_atomic(address, size, by, AccessKind::Atomic)?;
         let clock = self.release_for(by, access)?;
         if clock.is_some() {
@@ -272,7 +272,7 @@ impl<'a> WeakMemory<'a> {
     fn release_for(
         &self,
         by: &Observer,
-        Access { ordering, scope, .. }: Access,
+        AtomicAccess { ordering, scope, .. }: AtomicAccess,
     ) -> Result<Option<Arc<VectorClock>>, FaultKind> {
         if is_release(ordering, scope) {
             self.show_stores_of(by.block)?;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use evenpath::{Csr, DeviceVec};
-use evenpath_kernels::CsrView;
-use evenpath_kernels::spmv::{AdaptiveRows, Product};
+use evenpath_kernels::GlobalCsr;
+use evenpath_kernels::spmv::{AdaptiveRows, SpmvArguments};
 use evenpath_kernels::update::Update;
 use evenpath_simt::kernel::Kernel;
 
@@ -67,7 +67,7 @@ impl<V: PeerValue> Problem<'_, V> {
         let block_rows = bench.device.upload(&block_rows)?;
         let mut y = bench.device.upload(&vec![V::from_f64(f64::NAN); matrix.nrows()])?;
         let times = times_ms(bench.device, bench.repetitions, || {
-            let matrix = CsrView {
+            let matrix = GlobalCsr {
                 row_offsets: self.row_offsets.as_global(),
                 column_indices: self.column_indices.as_aligned(),
                 values: self.values.as_aligned(),
@@ -75,7 +75,7 @@ impl<V: PeerValue> Problem<'_, V> {
                 rows: y.len() as u32,
             };
             let update = Update { y: y.as_global_mut(), alpha: V::ONE, beta: V::ZERO };
-            let product = Product { matrix, x: self.x.as_global(), update };
+            let product = SpmvArguments { matrix, x: self.x.as_global(), update };
             let arguments = AdaptiveRows { product, block_rows: block_rows.as_global() };
             // SAFETY: the arrays are those of a valid matrix, x has one element per column, y one per row; there is one
             // more row block than the grid has blocks, each with rows whose nonzeros fit in the memory of a block, or with

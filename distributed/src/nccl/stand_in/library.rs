@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
 
-use super::state::{Fault, GROUP, Member, Operation, State, misused, with};
+use super::state::{GROUP, GroupedTransfer, InjectedFault, Member, StandInState, misused, with};
 use crate::nccl::functions::{
     BYTES, Config, Functions, Handle, IN_PROGRESS, INVALID_USAGE, SUCCESS, UniqueId,
 };
@@ -83,7 +83,7 @@ unsafe extern "C" fn split(
             }
             member.split = Some(result.expose_provenance());
             let (id, rank) = (member.id, member.rank);
-            if state.fault != Some((rank, Fault::SplitHang)) {
+            if state.fault != Some((rank, InjectedFault::SplitHang)) {
                 *state.splits.entry(id).or_default() += 1;
             }
             IN_PROGRESS
@@ -92,7 +92,7 @@ unsafe extern "C" fn split(
 }
 
 /// Splits a communicator once all ranks have started to. Returns true once the split has ended.
-fn end_split(state: &mut State, handle: Handle) -> bool {
+fn end_split(state: &mut StandInState, handle: Handle) -> bool {
     let Member { id, rank, size, split, .. } = *state.member(handle);
     let Some(result) = split else { return true };
     if state.splits.get(&id) != Some(&size) {
@@ -119,7 +119,7 @@ unsafe extern "C" fn group_start() -> c_int {
     SUCCESS
 }
 
-fn add(operation: Operation, name: &'static str, (kind, stream): (c_int, *mut c_void)) -> c_int {
+fn add(operation: GroupedTransfer, name: &'static str, (kind, stream): (c_int, *mut c_void)) -> c_int {
     if kind != BYTES || !stream.is_null() {
         misused("another type than bytes, or a stream of a CPU");
     }
@@ -148,7 +148,7 @@ unsafe extern "C" fn send(
     stream: *mut c_void,
 ) -> c_int {
     let (address, peer, handle) = (from.expose_provenance(), peer as usize, handle.addr());
-    add(Operation { is_send: true, address, bytes, peer, handle }, "ncclSend", (kind, stream))
+    add(GroupedTransfer { is_send: true, address, bytes, peer, handle }, "ncclSend", (kind, stream))
 }
 
 unsafe extern "C" fn receive(
@@ -160,7 +160,7 @@ unsafe extern "C" fn receive(
     stream: *mut c_void,
 ) -> c_int {
     let (address, peer, handle) = (to.expose_provenance(), peer as usize, handle.addr());
-    add(Operation { is_send: false, address, bytes, peer, handle }, "ncclRecv", (kind, stream))
+    add(GroupedTransfer { is_send: false, address, bytes, peer, handle }, "ncclRecv", (kind, stream))
 }
 
 unsafe extern "C" fn group_end() -> c_int {
@@ -201,18 +201,18 @@ unsafe extern "C" fn async_error(handle: Handle, result: *mut c_int) -> c_int {
         let fault = state.fault;
         let Member { id, rank, size, has_had_groups, is_quick, .. } = *state.member(handle);
         match fault {
-            Some((faulty, Fault::Call("ncclCommGetAsyncError", code)))
+            Some((faulty, InjectedFault::Call("ncclCommGetAsyncError", code)))
                 if faulty == rank && has_had_groups =>
             {
                 return code;
             }
-            Some((faulty, Fault::Quick("ncclCommGetAsyncError", code)))
+            Some((faulty, InjectedFault::Quick("ncclCommGetAsyncError", code)))
                 if faulty == rank && has_had_groups && is_quick =>
             {
                 return code;
             }
-            Some((faulty, Fault::Hang)) if faulty == rank && has_had_groups => return IN_PROGRESS,
-            Some((faulty, Fault::QuickHang)) if faulty == rank && has_had_groups && is_quick => {
+            Some((faulty, InjectedFault::Hang)) if faulty == rank && has_had_groups => return IN_PROGRESS,
+            Some((faulty, InjectedFault::QuickHang)) if faulty == rank && has_had_groups && is_quick => {
                 return IN_PROGRESS;
             }
             _ => {}

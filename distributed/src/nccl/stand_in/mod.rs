@@ -10,4 +10,4 @@ mod library;
 mod state;
 
 pub(crate) use library::functions;
-pub(crate) use state::{Fault, Turn, calls, count, live, turn};
+pub(crate) use state::{InjectedFault, Turn, calls, count, live, turn};

@@ -10,7 +10,7 @@ use crate::nccl::functions::Handle;
 
 /// Failure on a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum InjectedFault {
     /// A call returns a code; state queries do so from the rank's second one.
     Call(&'static str, c_int),
     /// The same with the communicator that was split off.
@@ -25,7 +25,7 @@ pub(crate) enum Fault {
 
 /// State of the stand-in.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct StandInState {
     pub(super) ids: u64,
     pub(super) handles: usize,
     pub(super) communicators: HashMap<usize, Member>,
@@ -37,7 +37,7 @@ pub(super) struct State {
     pub(super) connections: HashSet<(u64, usize, usize)>,
     /// Messages, by communicator, sender and receiver.
     pub(super) messages: HashMap<(u64, usize, usize), VecDeque<Vec<u8>>>,
-    pub(super) fault: Option<(usize, Fault)>,
+    pub(super) fault: Option<(usize, InjectedFault)>,
     /// Calls by rank, in order, except state queries.
     pub(super) calls: Vec<(usize, &'static str)>,
 }
@@ -54,11 +54,11 @@ pub(super) struct Member {
     pub(super) split: Option<usize>,
     pub(super) is_finalized: bool,
     pub(super) has_had_groups: bool,
-    pub(super) receives: Vec<Operation>,
+    pub(super) receives: Vec<GroupedTransfer>,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Operation {
+pub(super) struct GroupedTransfer {
     pub(super) is_send: bool,
     pub(super) address: usize,
     pub(super) bytes: usize,
@@ -66,11 +66,11 @@ pub(super) struct Operation {
     pub(super) handle: usize,
 }
 
-static STATE: Mutex<Option<State>> = Mutex::new(None);
+static STATE: Mutex<Option<StandInState>> = Mutex::new(None);
 static TURN: Mutex<()> = Mutex::new(());
 
 thread_local! {
-    pub(super) static GROUP: RefCell<Option<Vec<Operation>>> = const { RefCell::new(None) };
+    pub(super) static GROUP: RefCell<Option<Vec<GroupedTransfer>>> = const { RefCell::new(None) };
 }
 
 /// A test's exclusive use of the stand-in, starting with fresh state.
@@ -79,9 +79,9 @@ pub(crate) struct Turn {
 }
 
 /// Waits until no other test uses the stand-in.
-pub(crate) fn turn(fault: Option<(usize, Fault)>) -> Turn {
+pub(crate) fn turn(fault: Option<(usize, InjectedFault)>) -> Turn {
     let turn = TURN.lock();
-    *STATE.lock() = Some(State { fault, ..State::default() });
+    *STATE.lock() = Some(StandInState { fault, ..StandInState::default() });
     Turn { _turn: turn }
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn live() -> usize {
     with(|state| state.communicators.len())
 }
 
-pub(super) fn with<R>(body: impl FnOnce(&mut State) -> R) -> R {
+pub(super) fn with<R>(body: impl FnOnce(&mut StandInState) -> R) -> R {
     body(STATE.lock().as_mut().unwrap_or_else(|| misused("a call outside of a test")))
 }
 
@@ -109,7 +109,7 @@ pub(super) fn misused(what: &str) -> ! {
     std::process::abort()
 }
 
-impl State {
+impl StandInState {
     pub(super) fn member(&mut self, handle: Handle) -> &mut Member {
         self.communicators
             .get_mut(&(handle as usize))
@@ -126,7 +126,7 @@ impl State {
     pub(super) fn call(&mut self, rank: usize, name: &'static str) -> Option<c_int> {
         self.calls.push((rank, name));
         match self.fault {
-            Some((faulty, Fault::Call(call, code))) if faulty == rank && call == name => Some(code),
+            Some((faulty, InjectedFault::Call(call, code))) if faulty == rank && call == name => Some(code),
             _ => None,
         }
     }
@@ -145,7 +145,9 @@ impl State {
             name => name,
         };
         let failed = match self.fault {
-            Some((faulty, Fault::Quick(call, code))) if is_quick && faulty == rank && call == name => {
+            Some((faulty, InjectedFault::Quick(call, code)))
+                if is_quick && faulty == rank && call == name =>
+            {
                 Some(code)
             }
             _ => None,

@@ -7,7 +7,7 @@ use evenpath::{Factor, Value};
 
 use super::info::DistributedHiSparseSpmvPlanInfo;
 use super::operand::Operand;
-use super::sums::Sums;
+use super::sums::TreeSums;
 use crate::error::Result;
 use crate::halo::ExchangeInfo;
 use crate::op::info::Costs;
@@ -25,13 +25,13 @@ pub struct DistributedHiSparseSpmvPlan<V: Value, const D: usize = 128> {
     matrix: DistributedHiSparse<V, D>,
     local: hisparse::SpmvPlan<V, D>,
     non_local: hisparse::SpmvPlan<V, D>,
-    buffers: Exclusive<Buffers<V>>,
+    buffers: Exclusive<TreeSpmvBuffers<V>>,
     costs: Costs,
 }
 
-struct Buffers<V: Value> {
+struct TreeSpmvBuffers<V: Value> {
     x: Operand<V>,
-    y: Sums<V>,
+    y: TreeSums<V>,
 }
 
 impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
@@ -44,13 +44,13 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
         let rank = self.rank();
         let start = rank.device().record()?;
         let (local, non_local) = (self.local().plan_spmv(options)?, self.non_local().plan_spmv(options)?);
-        let (x, y) = (Operand::new(rank, self.col_side())?, Sums::new(rank, self.row_side())?);
+        let (x, y) = (Operand::new(rank, self.col_side())?, TreeSums::new(rank, self.row_side())?);
         let ((x_bytes, x_pinned), (y_bytes, y_pinned)) = (x.bytes(), y.bytes());
         Ok(DistributedHiSparseSpmvPlan {
             matrix: self.clone(),
             local,
             non_local,
-            buffers: Exclusive::new(Buffers { x, y }),
+            buffers: Exclusive::new(TreeSpmvBuffers { x, y }),
             costs: Costs::new(rank, start, (x_bytes + y_bytes, x_pinned + y_pinned))?,
         })
     }
@@ -77,7 +77,7 @@ impl<V: Value, const D: usize> DistributedHiSparseSpmvPlan<V, D> {
         x.check_operand("x", rank, self.matrix.col_partition())?;
         y.check_operand("y", rank, self.matrix.row_partition())?;
         let (alpha, beta) = factors(rank, alpha, beta)?;
-        let Buffers { x: operand, y: sums } = &mut *self.buffers.take(rank)?;
+        let TreeSpmvBuffers { x: operand, y: sums } = &mut *self.buffers.take(rank)?;
         let (own, others) = (operand.own, operand.others);
         let mut products = sums.elements.slice_mut(..sums.own + sums.others)?;
         let fetched = operand.fetch(x.local(), |elements| {
@@ -87,7 +87,7 @@ impl<V: Value, const D: usize> DistributedHiSparseSpmvPlan<V, D> {
             let elements = operand.elements.slice(own..)?;
             self.non_local.run(alpha, &elements, V::ONE, &mut products)?;
         }
-        let Sums { elements, gather_contributions, exchange, .. } = &mut *sums;
+        let TreeSums { elements, gather_contributions, exchange, .. } = &mut *sums;
         exchange.contribute(|contributions| Ok(gather_contributions.gather(elements, contributions)?))?;
         sums.finish(beta, y.local_mut(), |_| Ok(()))?;
         operand.exchange.finish(&fetched)

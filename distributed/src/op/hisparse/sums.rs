@@ -9,7 +9,7 @@ use crate::halo::HaloExchange;
 use crate::hisparse::Side;
 
 /// Sums computed by a rank's trees.
-pub(super) struct Sums<V: Value> {
+pub(super) struct TreeSums<V: Value> {
     /// Sums for the trees' rows, or columns: those of this rank, those of others, and a zero.
     pub(super) elements: DeviceVec<V>,
     pub(super) own: usize,
@@ -21,7 +21,7 @@ pub(super) struct Sums<V: Value> {
     pub(super) exchange: HaloExchange<V>,
 }
 
-impl<V: Value> Sums<V> {
+impl<V: Value> TreeSums<V> {
     pub(super) fn new<const D: usize>(rank: &Rank, side: &Side<D>) -> Result<Self> {
         let (own, others) = (side.own.len(), side.others.len());
         Ok(Self {

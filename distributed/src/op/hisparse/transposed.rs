@@ -7,7 +7,7 @@ use evenpath::{Factor, Value};
 
 use super::info::DistributedHiSparseSpmvPlanInfo;
 use super::operand::Operand;
-use super::sums::Sums;
+use super::sums::TreeSums;
 use crate::error::Result;
 use crate::halo::ExchangeInfo;
 use crate::op::info::Costs;
@@ -24,13 +24,13 @@ pub struct DistributedHiSparseSpmvTransposedPlan<V: Value, const D: usize = 128>
     matrix: DistributedHiSparse<V, D>,
     local: hisparse::SpmvPlan<V, D>,
     non_local: hisparse::SpmvPlan<V, D>,
-    buffers: Exclusive<Buffers<V>>,
+    buffers: Exclusive<TreeSpmvTransposedBuffers<V>>,
     costs: Costs,
 }
 
-struct Buffers<V: Value> {
+struct TreeSpmvTransposedBuffers<V: Value> {
     x: Operand<V>,
-    y: Sums<V>,
+    y: TreeSums<V>,
 }
 
 impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
@@ -47,13 +47,13 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
         let start = rank.device().record()?;
         let (local, non_local) =
             (self.local().transpose().plan_spmv(options)?, self.non_local().transpose().plan_spmv(options)?);
-        let (x, y) = (Operand::new(rank, self.row_side())?, Sums::new(rank, self.col_side())?);
+        let (x, y) = (Operand::new(rank, self.row_side())?, TreeSums::new(rank, self.col_side())?);
         let ((x_bytes, x_pinned), (y_bytes, y_pinned)) = (x.bytes(), y.bytes());
         Ok(DistributedHiSparseSpmvTransposedPlan {
             matrix: self.clone(),
             local,
             non_local,
-            buffers: Exclusive::new(Buffers { x, y }),
+            buffers: Exclusive::new(TreeSpmvTransposedBuffers { x, y }),
             costs: Costs::new(rank, start, (x_bytes + y_bytes, x_pinned + y_pinned))?,
         })
     }
@@ -80,10 +80,10 @@ impl<V: Value, const D: usize> DistributedHiSparseSpmvTransposedPlan<V, D> {
         x.check_operand("x", rank, self.matrix.row_partition())?;
         y.check_operand("y", rank, self.matrix.col_partition())?;
         let (alpha, beta) = factors(rank, alpha, beta)?;
-        let Buffers { x: operand, y: sums } = &mut *self.buffers.take(rank)?;
+        let TreeSpmvTransposedBuffers { x: operand, y: sums } = &mut *self.buffers.take(rank)?;
         let fetched = operand.fetch(x.local(), |_| Ok(()))?;
         let (own, end) = (sums.own, sums.own + sums.others);
-        let Sums { elements, gather_contributions, exchange, .. } = &mut *sums;
+        let TreeSums { elements, gather_contributions, exchange, .. } = &mut *sums;
         exchange.contribute(|contributions| {
             let others = &mut *elements.slice_mut(own..end)?;
             self.non_local.run(alpha, &operand.elements, V::ZERO, others)?;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use super::address::{PAUSE, TcpOptions};
-use super::hello::{Greeting, Hello, Nonce, Refused, Step, nonce, refusal};
+use super::hello::{Greeting, Hello, HelloStep, Nonce, Refused, nonce, refusal};
 use crate::error::{Cause, Error, Failure, Result};
 
 /// Time for a connection to prove that it is a rank.
@@ -137,8 +137,8 @@ impl Guest {
         }
         let place = (own.size as u32, own.index as u32);
         match self.greeting.receive(&bytes[..read], place, &own.secret, &self.nonce) {
-            Step::More => Outcome::Waits,
-            Step::Send(answer) => {
+            HelloStep::More => Outcome::Waits,
+            HelloStep::Send(answer) => {
                 // A new connection accepts so few bytes at once, or is lost.
                 if matches!(self.stream.write(&answer), Ok(written) if written == answer.len()) {
                     Outcome::Waits
@@ -146,9 +146,9 @@ impl Guest {
                     Outcome::Gone
                 }
             }
-            Step::Known { hello, accept } => Outcome::Known(hello, accept),
-            Step::Refuse(Refused::Stranger) => Outcome::Gone,
-            Step::Refuse(Refused::Because(reason)) => {
+            HelloStep::Known { hello, accept } => Outcome::Known(hello, accept),
+            HelloStep::Refuse(Refused::Stranger) => Outcome::Gone,
+            HelloStep::Refuse(Refused::Because(reason)) => {
                 self.refuse(&reason);
                 Outcome::Refused(reason)
             }

@@ -1,6 +1,6 @@
 //! Parsing of bytes from a connection, without a connection.
 
-use super::hello::{Greeting, Secret, Step};
+use super::hello::{Greeting, HelloStep, Secret};
 use super::stream::{ReadError, read_frame};
 use crate::transport::frame::Frame;
 
@@ -25,9 +25,9 @@ pub(in crate::transport) fn greet(pieces: &[&[u8]]) -> Greeted {
     let (secret, mut greeting) = (Secret::new(b"unknown"), Greeting::default());
     for piece in pieces {
         match greeting.receive(piece, (4, 0), &secret, &[1; 32]) {
-            Step::More | Step::Send(_) => {}
-            Step::Known { .. } => return Greeted::Known,
-            Step::Refuse(_) => return Greeted::Refused,
+            HelloStep::More | HelloStep::Send(_) => {}
+            HelloStep::Known { .. } => return Greeted::Known,
+            HelloStep::Refuse(_) => return Greeted::Refused,
         }
     }
     Greeted::Waits

@@ -232,7 +232,7 @@ pub(super) struct Greeting {
 
 /// Next step with a connection.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum HelloStep {
     /// Wait for more.
     More,
     /// Send this, and wait for more.
@@ -251,32 +251,32 @@ impl Greeting {
         (size, index): (u32, u32),
         secret: &Secret,
         nonce: &Nonce,
-    ) -> Step {
+    ) -> HelloStep {
         self.received.extend_from_slice(bytes);
         if self.received.len() > LONGEST {
-            return Step::Refuse(Refused::Stranger);
+            return HelloStep::Refuse(Refused::Stranger);
         }
         let Some((hello, len, challenged)) = &self.hello else {
             return match Hello::parse(&self.received) {
-                Ok(None) => Step::More,
+                Ok(None) => HelloStep::More,
                 Ok(Some((hello, len))) => {
                     let challenge = challenge(size, index, nonce);
                     self.hello = Some((hello, len, challenge.clone()));
-                    Step::Send(challenge)
+                    HelloStep::Send(challenge)
                 }
-                Err(refused) => Step::Refuse(refused),
+                Err(refused) => HelloStep::Refuse(refused),
             };
         };
         let (said, proof) = self.received.split_at(*len);
         if proof.len() < PROOF {
-            return Step::More;
+            return HelloStep::More;
         }
         if !secret.verify(Role::Connects, said, challenged, proof) {
             let words = "it does not have this rank's secret: EVENPATH_SECRET or EVENPATH_SECRET_FILE must be the same on all ranks";
-            return Step::Refuse(Refused::Because(words.into()));
+            return HelloStep::Refuse(Refused::Because(words.into()));
         }
         let accept = accept(&secret.proof(Role::Listens, said, challenged));
-        Step::Known { hello: hello.clone(), accept }
+        HelloStep::Known { hello: hello.clone(), accept }
     }
 }
 
@@ -290,11 +290,11 @@ mod tests {
     }
 
     /// Steps of rank 0 of three, with a secret, for bytes that arrive in pieces of `piece` bytes.
-    fn steps(bytes: &[u8], piece: usize) -> Vec<Step> {
+    fn steps(bytes: &[u8], piece: usize) -> Vec<HelloStep> {
         let mut greeting = Greeting::default();
         let steps =
             bytes.chunks(piece).map(|part| greeting.receive(part, (3, 0), &Secret::new(b"s"), &[9; 32]));
-        steps.filter(|step| *step != Step::More).collect()
+        steps.filter(|step| *step != HelloStep::More).collect()
     }
 
     fn with_proof(secret: &Secret) -> Vec<u8> {
@@ -309,12 +309,14 @@ mod tests {
         let challenge = challenge(3, 0, &[9; 32]);
         let accept = accept(&secret.proof(Role::Listens, &hello().to_bytes(), &challenge));
         for piece in [1, 7] {
-            let known = Step::Known { hello: hello(), accept: accept.clone() };
-            assert_eq!(steps(&with_proof(&secret), piece), [Step::Send(challenge.clone()), known]);
+            let known = HelloStep::Known { hello: hello(), accept: accept.clone() };
+            assert_eq!(steps(&with_proof(&secret), piece), [HelloStep::Send(challenge.clone()), known]);
         }
         for other in [Secret::new(b"t"), Secret::new(b""), Secret::default()] {
             let steps = steps(&with_proof(&other), 1);
-            assert!(matches!(&steps[1], Step::Refuse(Refused::Because(words)) if words.contains("secret")));
+            assert!(
+                matches!(&steps[1], HelloStep::Refuse(Refused::Because(words)) if words.contains("secret"))
+            );
         }
     }
 
@@ -378,9 +380,9 @@ mod tests {
     fn strangers_are_noticed_by_their_first_bytes() {
         for bytes in [&b"GET / HTTP/1.1"[..], b"evenpatH", b"\0", &refusal("no"), &challenge(3, 0, &[0; 32])]
         {
-            assert_eq!(steps(bytes, bytes.len()), [Step::Refuse(Refused::Stranger)], "{bytes:?}");
+            assert_eq!(steps(bytes, bytes.len()), [HelloStep::Refuse(Refused::Stranger)], "{bytes:?}");
         }
         let endless = [hello().to_bytes(), vec![0; 200]].concat();
-        assert_eq!(steps(&endless, endless.len() - 1).last(), Some(&Step::Refuse(Refused::Stranger)));
+        assert_eq!(steps(&endless, endless.len() - 1).last(), Some(&HelloStep::Refuse(Refused::Stranger)));
     }
 }

@@ -6,8 +6,8 @@
 
 use rayon::prelude::*;
 
-use crate::matrix::hisparse::node::{self, MAX_UNITS, Reference, Slot, StoredNode, Unit};
-use crate::matrix::hisparse::tree::{Level, Shape, check_entries, too_large};
+use crate::matrix::hisparse::node::{self, MAX_UNITS, Reference, SlotContent, StoredNode, Unit};
+use crate::matrix::hisparse::tree::{InnerLevel, Shape, check_entries, too_large};
 use crate::matrix::memory::{split_by, try_collect};
 use crate::{HiSparse, MatrixError, Value};
 
@@ -15,13 +15,13 @@ use crate::{HiSparse, MatrixError, Value};
 const GRAIN: usize = 64;
 
 /// The nodes of A and B at one position. At most one of them is null.
-type Pair = [Reference; 2];
+type ReferencePair = [Reference; 2];
 
 /// An entry of the merge of two nodes: its coordinates, and the slot of each node there.
 type Merged<T> = (u16, [Option<T>; 2]);
 
 /// One of the operands.
-struct Side<'a, V> {
+struct SumOperand<'a, V> {
     pool: &'a [Unit],
     /// True if it is transposed relative to the sum.
     is_transposed: bool,
@@ -29,8 +29,8 @@ struct Side<'a, V> {
 }
 
 /// The sum of two trees.
-struct Sum<'a, V> {
-    sides: [Side<'a, V>; 2],
+struct CpuTreeSum<'a, V> {
+    sides: [SumOperand<'a, V>; 2],
     rows: usize,
     /// Number of nonzeros in both operands.
     nnz: usize,
@@ -49,13 +49,13 @@ pub(crate) fn add<V: Value, const D: usize>(
     let side = |matrix: &'_ HiSparse<V, D>| (matrix.is_transposed() != is_transposed, matrix.scale());
     let ((a_transposed, a_scale), (b_transposed, b_scale)) = (side(a), side(b));
     let sides = [
-        Side { pool: a.units(), is_transposed: a_transposed, scale: a_scale },
-        Side { pool: b.units(), is_transposed: b_transposed, scale: b_scale },
+        SumOperand { pool: a.units(), is_transposed: a_transposed, scale: a_scale },
+        SumOperand { pool: b.units(), is_transposed: b_transposed, scale: b_scale },
     ];
     let (rows, cols) = if is_transposed { (a.ncols(), a.nrows()) } else { a.shape() };
-    let sum = Sum { sides, rows, nnz: a.nnz().saturating_add(b.nnz()) };
+    let sum = CpuTreeSum { sides, rows, nnz: a.nnz().saturating_add(b.nnz()) };
     let roots = [a.root(), b.root()];
-    let mut pairs: Vec<Pair> = if roots == [Reference::NULL; 2] { Vec::new() } else { vec![roots] };
+    let mut pairs: Vec<ReferencePair> = if roots == [Reference::NULL; 2] { Vec::new() } else { vec![roots] };
     let mut levels = Vec::new();
     if !pairs.is_empty() {
         for _ in 1..a.depth() {
@@ -66,7 +66,7 @@ pub(crate) fn add<V: Value, const D: usize>(
     }
     let shape = Shape { levels, leaves: sum.counts::<V, D>(&pairs)? };
     let tree = shape.build::<V, D>(rows, |leaf, kind, units| {
-        let mut merge = Merge::default();
+        let mut merge = NodeMerge::default();
         merge.read::<_, D>(&sum.sides, pairs[leaf]);
         let values = merge.entries().map(|(coordinates, values)| (coordinates, sum.add(values)));
         node::write(units, kind, shape.leaves[leaf] as usize, D, values);
@@ -75,7 +75,7 @@ pub(crate) fn add<V: Value, const D: usize>(
     Ok(if is_transposed { sum.transpose() } else { sum })
 }
 
-impl<V: Value> Sum<'_, V> {
+impl<V: Value> CpuTreeSum<'_, V> {
     fn out_of_memory(&self) -> MatrixError {
         MatrixError::OutOfMemory { rows: self.rows, nnz: self.nnz }
     }
@@ -92,11 +92,14 @@ impl<V: Value> Sum<'_, V> {
     }
 
     /// The entry counts of the nodes of the sum at these positions.
-    fn counts<T: Slot + Send, const D: usize>(&self, pairs: &[Pair]) -> Result<Vec<u32>, MatrixError> {
+    fn counts<T: SlotContent + Send, const D: usize>(
+        &self,
+        pairs: &[ReferencePair],
+    ) -> Result<Vec<u32>, MatrixError> {
         let mut counts: Vec<u32> =
             bytemuck::try_zeroed_vec(pairs.len()).map_err(|()| self.out_of_memory())?;
         let nodes = counts.par_iter_mut().zip(pairs).with_min_len(GRAIN);
-        nodes.for_each_init(Merge::<T>::default, |merge, (count, &pair)| {
+        nodes.for_each_init(NodeMerge::<T>::default, |merge, (count, &pair)| {
             merge.read::<_, D>(&self.sides, pair);
             *count = merge.entries().count() as u32;
         });
@@ -105,7 +108,10 @@ impl<V: Value> Sum<'_, V> {
 
     /// The inner nodes of the sum at these positions, and the pairs of their children. They are counted before memory is
     /// allocated, because shared operands may make a large sum.
-    fn merge_level<const D: usize>(&self, pairs: &[Pair]) -> Result<(Level, Vec<Pair>), MatrixError> {
+    fn merge_level<const D: usize>(
+        &self,
+        pairs: &[ReferencePair],
+    ) -> Result<(InnerLevel, Vec<ReferencePair>), MatrixError> {
         let counts = self.counts::<Reference, D>(pairs)?;
         let ends = counts.iter().scan(0, |end, &count| {
             *end += count as usize;
@@ -117,12 +123,13 @@ impl<V: Value> Sum<'_, V> {
             return Err(too_large());
         }
         let mut coordinates: Vec<u16> = bytemuck::try_zeroed_vec(all).map_err(|()| self.out_of_memory())?;
-        let mut children: Vec<Pair> = bytemuck::try_zeroed_vec(all).map_err(|()| self.out_of_memory())?;
+        let mut children: Vec<ReferencePair> =
+            bytemuck::try_zeroed_vec(all).map_err(|()| self.out_of_memory())?;
         let lengths = || counts.chunks(GRAIN).map(|counts| counts.iter().map(|&count| count as usize).sum());
         let places = split_by(lengths(), &mut coordinates).map_err(|_| self.out_of_memory())?;
         let slots = split_by(lengths(), &mut children).map_err(|_| self.out_of_memory())?;
         let parts = pairs.par_chunks(GRAIN).zip(places).zip(slots);
-        parts.for_each_init(Merge::default, |merge, ((pairs, places), slots)| {
+        parts.for_each_init(NodeMerge::default, |merge, ((pairs, places), slots)| {
             let mut slots = places.iter_mut().zip(slots);
             for &pair in pairs {
                 merge.read::<_, D>(&self.sides, pair);
@@ -133,23 +140,23 @@ impl<V: Value> Sum<'_, V> {
             }
         });
         let numbers = try_collect(0..all as u32).map_err(|_| self.out_of_memory())?;
-        Ok((Level { starts, coordinates, children: numbers }, children))
+        Ok((InnerLevel { starts, coordinates, children: numbers }, children))
     }
 }
 
 /// The entries of two nodes at one position, each in the order of the sum.
-struct Merge<T> {
+struct NodeMerge<T> {
     sides: [Vec<(u16, T)>; 2],
 }
 
-impl<T> Default for Merge<T> {
+impl<T> Default for NodeMerge<T> {
     fn default() -> Self {
         Self { sides: [Vec::new(), Vec::new()] }
     }
 }
 
-impl<T: Slot> Merge<T> {
-    fn read<V: Value, const D: usize>(&mut self, sides: &[Side<'_, V>; 2], pair: Pair) {
+impl<T: SlotContent> NodeMerge<T> {
+    fn read<V: Value, const D: usize>(&mut self, sides: &[SumOperand<'_, V>; 2], pair: ReferencePair) {
         for ((entries, side), reference) in self.sides.iter_mut().zip(sides).zip(pair) {
             entries.clear();
             if reference.is_null() {

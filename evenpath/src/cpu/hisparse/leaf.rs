@@ -8,13 +8,13 @@ use crate::{HiSparse, Value};
 const BITS: usize = u64::BITS as usize;
 
 /// The pattern of a leaf of C: one bit per slot. A word belongs to a single row.
-pub(super) struct Pattern<const D: usize> {
+pub(super) struct LeafBitmap<const D: usize> {
     entries: Vec<u64>,
     /// The pattern of a leaf of B.
     b: Vec<u64>,
 }
 
-impl<const D: usize> Pattern<D> {
+impl<const D: usize> LeafBitmap<D> {
     /// Words per row.
     const WORDS: usize = D.div_ceil(BITS);
 
@@ -50,7 +50,7 @@ impl<const D: usize> Pattern<D> {
 }
 
 /// The sums of a leaf of C.
-pub(super) struct Sums<V, const D: usize> {
+pub(super) struct LeafSums<V, const D: usize> {
     /// D² sums, row by row; zero if no product was added.
     values: Vec<V>,
     /// One bit per sum, set once a product is added.
@@ -60,7 +60,7 @@ pub(super) struct Sums<V, const D: usize> {
     entries: Vec<(usize, V)>,
 }
 
-impl<V: Value, const D: usize> Sums<V, D> {
+impl<V: Value, const D: usize> LeafSums<V, D> {
     pub(super) fn new() -> Self {
         Self {
             values: vec![V::ZERO; D * D],

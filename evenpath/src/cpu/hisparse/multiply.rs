@@ -9,7 +9,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::matrix::hisparse::leaves::PlacedNode;
-use crate::matrix::hisparse::node::{Slot, StoredNode, unpack};
+use crate::matrix::hisparse::node::{SlotContent, StoredNode, unpack};
 use crate::matrix::memory::try_collect;
 use crate::{HiSparse, MatrixError, Value};
 
@@ -41,7 +41,7 @@ pub(crate) fn multiply<V: Value, const D: usize>(
     // For as many columns as are summed at once.
     let len = tasks.len() * D * if columns < COLUMNS { 1 } else { COLUMNS };
     let mut sums: Vec<V> = bytemuck::try_zeroed_vec(len).map_err(|()| out_of_memory())?;
-    let operands = Operands { matrix, leaves: &leaves, tasks: &tasks, columns, alpha, b, beta };
+    let operands = CpuTreeOperands { matrix, leaves: &leaves, tasks: &tasks, columns, alpha, b, beta };
     let wide = columns - columns % COLUMNS;
     for first in (0..wide).step_by(COLUMNS) {
         operands.multiply::<COLUMNS>(first, &mut sums, c);
@@ -53,7 +53,7 @@ pub(crate) fn multiply<V: Value, const D: usize>(
 }
 
 /// Consecutive leaves of one row of leaves.
-struct Task {
+struct LeafTask {
     row: usize,
     leaves: Range<usize>,
 }
@@ -61,7 +61,7 @@ struct Task {
 fn tasks<V: Value, const D: usize>(
     matrix: &HiSparse<V, D>,
     leaves: &[PlacedNode],
-) -> Result<Vec<Task>, MatrixError> {
+) -> Result<Vec<LeafTask>, MatrixError> {
     let out_of_memory = || MatrixError::OutOfMemory { rows: matrix.nrows(), nnz: matrix.nnz() };
     let mut counts: Vec<u32> = bytemuck::try_zeroed_vec(leaves.len()).map_err(|()| out_of_memory())?;
     counts.par_iter_mut().zip(leaves).for_each(|(count, &leaf)| *count = matrix.leaf(leaf).work() as u32);
@@ -74,22 +74,22 @@ fn tasks<V: Value, const D: usize>(
             end += 1;
         }
         let leaves = std::mem::replace(&mut begin, end)..end;
-        Some(Task { row: row as usize, leaves })
+        Some(LeafTask { row: row as usize, leaves })
     });
     try_collect(tasks).map_err(|_| out_of_memory())
 }
 
-struct Operands<'a, V, const D: usize> {
+struct CpuTreeOperands<'a, V, const D: usize> {
     matrix: &'a HiSparse<V, D>,
     leaves: &'a [PlacedNode],
-    tasks: &'a [Task],
+    tasks: &'a [LeafTask],
     columns: usize,
     alpha: V,
     b: &'a [V],
     beta: V,
 }
 
-impl<V: Value, const D: usize> Operands<'_, V, D> {
+impl<V: Value, const D: usize> CpuTreeOperands<'_, V, D> {
     /// Computes W columns of C starting at `first`. `sums` has W elements per row of each task, with
     /// arbitrary contents.
     fn multiply<const W: usize>(&self, first: usize, sums: &mut [V], c: &mut [V]) {

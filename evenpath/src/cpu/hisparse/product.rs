@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use rayon::prelude::*;
 
-use super::leaf::{Pattern, Sums};
+use super::leaf::{LeafBitmap, LeafSums};
 use crate::matrix::hisparse::convert::{levels, path};
 use crate::matrix::hisparse::depth;
 use crate::matrix::hisparse::leaves::PlacedNode;
@@ -22,10 +22,10 @@ use crate::matrix::memory::{split_by, try_collect};
 use crate::{HiSparse, MatrixError, Value};
 
 /// The indices of a leaf of A and a leaf of B.
-type Pair = [u32; 2];
+type LeafPair = [u32; 2];
 
 /// A nonempty leaf of C.
-struct Leaf {
+struct LeafOfC {
     path: u64,
     /// Its first pair, and the number of pairs.
     first: usize,
@@ -43,7 +43,7 @@ pub(crate) fn product<V: Value, const D: usize>(
     }
     let (a, b) = (&*a.with_number_as_scale()?, &*b.with_number_as_scale()?);
     let (a_leaves, b_leaves) = (a.leaves_by_row()?, b.leaves_by_row()?);
-    let product = Product { a, b, a_leaves: &a_leaves, b_leaves: &b_leaves };
+    let product = CpuTreeProduct { a, b, a_leaves: &a_leaves, b_leaves: &b_leaves };
     let (rows, cols) = (a.nrows(), b.ncols());
     let (pairs, mut leaves) = product.leaves()?;
     leaves.par_sort_unstable_by_key(|leaf| leaf.path);
@@ -56,9 +56,9 @@ pub(crate) fn product<V: Value, const D: usize>(
     // At most one per thread.
     let unused = Mutex::new(Vec::new());
     let tree = shape.build::<V, D>(rows, |leaf, kind, units| {
-        let Leaf { first, pairs: count, entries, .. } = leaves[leaf];
+        let LeafOfC { first, pairs: count, entries, .. } = leaves[leaf];
         let taken = unused.lock().pop();
-        let mut sums = taken.unwrap_or_else(Sums::<V, D>::new);
+        let mut sums = taken.unwrap_or_else(LeafSums::<V, D>::new);
         for &pair in &pairs[first..first + count as usize] {
             let (a_leaf, b_leaf) = product.leaves_of(pair);
             sums.add(a, a_leaf, b, b_leaf);
@@ -71,15 +71,15 @@ pub(crate) fn product<V: Value, const D: usize>(
 }
 
 /// The product of two trees, not both transposed, with their leaves by row.
-struct Product<'a, V, const D: usize> {
+struct CpuTreeProduct<'a, V, const D: usize> {
     a: &'a HiSparse<V, D>,
     b: &'a HiSparse<V, D>,
     a_leaves: &'a [PlacedNode],
     b_leaves: &'a [PlacedNode],
 }
 
-impl<V: Value, const D: usize> Product<'_, V, D> {
-    fn leaves_of(&self, [a, b]: Pair) -> (PlacedNode, PlacedNode) {
+impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
+    fn leaves_of(&self, [a, b]: LeafPair) -> (PlacedNode, PlacedNode) {
         (self.a_leaves[a as usize], self.b_leaves[b as usize])
     }
 
@@ -91,7 +91,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
     }
 
     /// All pairs, grouped by leaf of C and then by column of A, and the leaves of C.
-    fn leaves(&self) -> Result<(Vec<Pair>, Vec<Leaf>), MatrixError> {
+    fn leaves(&self) -> Result<(Vec<LeafPair>, Vec<LeafOfC>), MatrixError> {
         let (rows, nnz) = (self.a.nrows(), self.a.nnz());
         let out_of_memory = || MatrixError::OutOfMemory { rows, nnz };
         let a_rows = try_collect(self.a_leaves.chunk_by(|one, next| one.row == next.row));
@@ -100,7 +100,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         let count = |row: &[PlacedNode]| row.iter().map(|&leaf| self.met(leaf).len()).sum();
         counts.par_iter_mut().zip(&a_rows).for_each(|(pairs, row)| *pairs = count(row));
         let all = counts.iter().sum();
-        let mut pairs: Vec<Pair> = bytemuck::try_zeroed_vec(all).map_err(|()| out_of_memory())?;
+        let mut pairs: Vec<LeafPair> = bytemuck::try_zeroed_vec(all).map_err(|()| out_of_memory())?;
 
         // Start of the leaves and of the pairs of each row.
         let starts = try_collect(a_rows.iter().zip(&counts).scan((0, 0), |next, (row, pairs)| {
@@ -111,10 +111,10 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         let starts = starts.map_err(|_| out_of_memory())?;
         let parts = split_by(counts.iter().copied(), &mut pairs).map_err(|_| out_of_memory())?;
         let units = AtomicUsize::new(0);
-        let leaves: Result<Vec<Vec<Leaf>>, MatrixError> = parts
+        let leaves: Result<Vec<Vec<LeafOfC>>, MatrixError> = parts
             .into_par_iter()
             .zip(starts)
-            .map_init(Pattern::<D>::new, |pattern, (pairs, (first_leaf, first_pair))| {
+            .map_init(LeafBitmap::<D>::new, |pattern, (pairs, (first_leaf, first_pair))| {
                 self.list_pairs(first_leaf, pairs);
                 self.row_leaves(pairs, first_pair, pattern, &units)
             })
@@ -124,7 +124,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
     }
 
     /// The pairs of one row of leaves of A, the first of which is `first_leaf`.
-    fn list_pairs(&self, first_leaf: usize, pairs: &mut [Pair]) {
+    fn list_pairs(&self, first_leaf: usize, pairs: &mut [LeafPair]) {
         let met = (first_leaf..self.a_leaves.len())
             .flat_map(|a| self.met(self.a_leaves[a]).map(move |b| [a as u32, b as u32]));
         pairs.iter_mut().zip(met).for_each(|(pair, met)| *pair = met);
@@ -135,14 +135,14 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
     /// of the pool to `units`.
     fn row_leaves(
         &self,
-        pairs: &[Pair],
+        pairs: &[LeafPair],
         mut first: usize,
-        pattern: &mut Pattern<D>,
+        pattern: &mut LeafBitmap<D>,
         units: &AtomicUsize,
-    ) -> Result<Vec<Leaf>, MatrixError> {
+    ) -> Result<Vec<LeafOfC>, MatrixError> {
         let depth = depth(self.a.nrows(), self.b.ncols(), D);
         let mut leaves = Vec::new();
-        let col = |pair: &Pair| self.b_leaves[pair[1] as usize].col;
+        let col = |pair: &LeafPair| self.b_leaves[pair[1] as usize].col;
         for group in pairs.chunk_by(|one, next| col(one) == col(next)) {
             for &pair in group {
                 let (a_leaf, b_leaf) = self.leaves_of(pair);
@@ -159,7 +159,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
                 let path = path(u64::from(row), u64::from(col(&group[0])), depth, D);
                 let no_memory = |_| MatrixError::OutOfMemory { rows: self.a.nrows(), nnz: self.a.nnz() };
                 leaves.try_reserve(1).map_err(no_memory)?;
-                leaves.push(Leaf { path, first, pairs: group.len() as u32, entries: entries as u32 });
+                leaves.push(LeafOfC { path, first, pairs: group.len() as u32, entries: entries as u32 });
             }
             first += group.len();
         }

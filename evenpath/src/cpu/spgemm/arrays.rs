@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::block::Block;
-use super::ordered::{Ended, Ordered, Place};
+use super::block::TaskRows;
+use super::ordered::{Ended, Ordered, TaskPlace};
 use super::workspace::Workspace;
 use crate::{Offset, Value};
 
@@ -62,7 +62,7 @@ impl<V: Value, C: Offset> SpgemmArrays<V, C> {
     }
 
     /// Appends rows, the first of which is `row`, in parallel. `None` if there is too little memory.
-    fn append(&mut self, row: usize, blocks: &[Block<V>]) -> Option<()> {
+    fn append(&mut self, row: usize, blocks: &[TaskRows<V>]) -> Option<()> {
         let entries: usize = blocks.iter().map(|block| block.columns().len()).sum();
         self.reserve(entries)?;
         let mut start = self.values.len();
@@ -78,7 +78,12 @@ impl<V: Value, C: Offset> SpgemmArrays<V, C> {
             columns_left = rest;
             let (own_values, rest) = take(&mut values_left).split_at_mut(len);
             values_left = rest;
-            places.push(Place { start, row_ends: own_ends, column_indices: own_columns, values: own_values });
+            places.push(TaskPlace {
+                start,
+                row_ends: own_ends,
+                column_indices: own_columns,
+                values: own_values,
+            });
             start += len;
         }
         if blocks.len() <= 1 {

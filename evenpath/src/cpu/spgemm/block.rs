@@ -8,7 +8,7 @@ pub(super) const SLACK: usize = 64;
 
 /// Rows of C, of which the last one may be incomplete.
 #[derive(Default)]
-pub(super) struct Block<V> {
+pub(super) struct TaskRows<V> {
     columns: Vec<u32>,
     values: Vec<V>,
     /// Total number of entries up to the end of each row.
@@ -16,7 +16,7 @@ pub(super) struct Block<V> {
     len: usize,
 }
 
-impl<V: Value> Block<V> {
+impl<V: Value> TaskRows<V> {
     pub(super) fn clear(&mut self) {
         self.ends.clear();
         self.len = 0;

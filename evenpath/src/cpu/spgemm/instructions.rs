@@ -7,7 +7,7 @@ pub(super) const FLAGS: usize = 64;
 
 /// Instructions that sort columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Instructions {
+pub(super) enum SortInstructions {
     /// Instructions that every machine has.
     Portable,
     /// AVX2, BMI 1 and POPCNT.
@@ -21,7 +21,7 @@ pub(super) enum Instructions {
     Avx512Bytes,
 }
 
-impl Instructions {
+impl SortInstructions {
     /// Lists the instructions of this machine, the fastest last.
     pub(super) fn of_machine() -> Vec<Self> {
         let mut usable = vec![Self::Portable];
@@ -112,9 +112,9 @@ pub(super) trait Vectors {
 }
 
 /// Instructions of every machine.
-pub(super) struct Portable;
+pub(super) struct PortableSort;
 
-impl Vectors for Portable {
+impl Vectors for PortableSort {
     const SORT_COST: Option<usize> = None;
 
     #[inline]

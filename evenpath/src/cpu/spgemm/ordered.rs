@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use parking_lot::Mutex;
 use rayon::prelude::*;
 
-use super::block::Block;
+use super::block::TaskRows;
 use super::workspace::Workspace;
 use crate::{Offset, Value};
 
@@ -16,7 +16,7 @@ pub(super) struct Ordered<'c, V, C> {
     next_task: AtomicUsize,
     /// True if tasks continue after capacity is exhausted.
     runs_on: bool,
-    places: Mutex<Places<'c, V, C>>,
+    places: Mutex<TaskPlaces<'c, V, C>>,
 }
 
 /// Outcome of the tasks.
@@ -24,19 +24,19 @@ pub(super) struct Ended<V> {
     /// Number of entries of the tasks whose results fit.
     pub(super) entries: usize,
     /// Rows of the tasks after these, in order.
-    pub(super) rest: Vec<Block<V>>,
+    pub(super) rest: Vec<TaskRows<V>>,
     /// Number of completed tasks.
     pub(super) tasks: usize,
 }
 
 /// Positions of tasks in the output.
-struct Places<'c, V, C> {
+struct TaskPlaces<'c, V, C> {
     /// Row ends of each task, until it has its position.
     row_ends: Vec<&'c mut [C]>,
     /// Number of entries of each completed task.
     lengths: Vec<Option<usize>>,
     /// Positions of tasks whose results are not copied yet.
-    known: Vec<Option<Place<'c, V, C>>>,
+    known: Vec<Option<TaskPlace<'c, V, C>>>,
     /// The first task without a position.
     next: usize,
     /// Number of entries of the tasks before it.
@@ -48,7 +48,7 @@ struct Places<'c, V, C> {
 }
 
 /// A task's position in the output.
-pub(super) struct Place<'c, V, C> {
+pub(super) struct TaskPlace<'c, V, C> {
     /// Number of entries before.
     pub(super) start: usize,
     pub(super) row_ends: &'c mut [C],
@@ -75,7 +75,7 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
             })
             .collect();
         let count = tasks.len();
-        let places = Places {
+        let places = TaskPlaces {
             row_ends,
             lengths: vec![None; count],
             known: (0..count).map(|_| None).collect(),
@@ -123,8 +123,8 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
     }
 
     /// Runs tasks while there are some and there is room. Returns the results without a position.
-    fn work(&self, compute: &(impl Fn(usize, &mut Workspace<V>) + Sync)) -> Vec<(usize, Block<V>)> {
-        let mut waiting: Vec<(usize, Block<V>)> = Vec::new();
+    fn work(&self, compute: &(impl Fn(usize, &mut Workspace<V>) + Sync)) -> Vec<(usize, TaskRows<V>)> {
+        let mut waiting: Vec<(usize, TaskRows<V>)> = Vec::new();
         let count = self.places.lock().lengths.len();
         Workspace::lend(|workspace| {
             let mut unused = Vec::new();
@@ -158,12 +158,12 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
     }
 
     /// Takes the position of a task, if all earlier ones have completed.
-    fn place(&self, task: usize) -> Option<Place<'c, V, C>> {
+    fn place(&self, task: usize) -> Option<TaskPlace<'c, V, C>> {
         self.places.lock().known[task].take()
     }
 }
 
-impl<V, C> Places<'_, V, C> {
+impl<V, C> TaskPlaces<'_, V, C> {
     /// Records that a task has completed with this many entries, and finds the positions of all tasks that
     /// now have one. Returns true if there is no room for more.
     fn end(&mut self, task: usize, entries: usize) -> bool {
@@ -177,7 +177,7 @@ impl<V, C> Places<'_, V, C> {
             let (values, values_left) = take(&mut self.values).split_at_mut(entries);
             (self.column_indices, self.values) = (columns_left, values_left);
             let row_ends = take(&mut self.row_ends[self.next]);
-            self.known[self.next] = Some(Place { start: self.entries, row_ends, column_indices, values });
+            self.known[self.next] = Some(TaskPlace { start: self.entries, row_ends, column_indices, values });
             self.entries += entries;
             self.next += 1;
         }
@@ -185,9 +185,9 @@ impl<V, C> Places<'_, V, C> {
     }
 }
 
-impl<V: Value, C: Offset> Place<'_, V, C> {
+impl<V: Value, C: Offset> TaskPlace<'_, V, C> {
     /// Copies rows to this position.
-    pub(super) fn write(self, block: &Block<V>) {
+    pub(super) fn write(self, block: &TaskRows<V>) {
         self.column_indices.write_copy_of_slice(block.columns());
         self.values.write_copy_of_slice(block.values());
         for (to, &end) in self.row_ends.iter_mut().zip(block.ends()) {

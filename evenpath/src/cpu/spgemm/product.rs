@@ -5,8 +5,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::arrays::SpgemmArrays;
-use super::instructions::Instructions;
-use super::rows::Rows;
+use super::instructions::SortInstructions;
+use super::rows::CpuSpgemmOperands;
 use super::tasks::{self, Tasks};
 use super::workspace::Workspace;
 use crate::{CsrView, Offset, Value};
@@ -23,9 +23,9 @@ const MARGIN: f64 = 1.06;
 
 /// The product of two matrices with matching shapes, divided into tasks.
 pub(crate) struct Spgemm<'a, V, O> {
-    pub(super) rows: Rows<'a, V, O>,
+    pub(super) rows: CpuSpgemmOperands<'a, V, O>,
     pub(super) tasks: Tasks,
-    pub(super) instructions: Instructions,
+    pub(super) instructions: SortInstructions,
 }
 
 /// Calls `run` for a product with `rows` rows. If there are many, the call runs on a thread of the pool, so that its parallel steps do not
@@ -43,9 +43,9 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         // SAFETY: guaranteed by the caller.
         let (tasks, rows) = unsafe {
             let (tasks, repeated) = Tasks::new(&a, &b);
-            (tasks, Rows::new(a, b, repeated))
+            (tasks, CpuSpgemmOperands::new(a, b, repeated))
         };
-        Self { rows, tasks, instructions: Instructions::fastest() }
+        Self { rows, tasks, instructions: SortInstructions::fastest() }
     }
 
     /// The number of multiplications.

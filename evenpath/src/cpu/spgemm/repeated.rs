@@ -70,13 +70,13 @@ fn is_shifted_by(shift: u32, before: &[u32], own: &[u32]) -> bool {
 
 /// Positions of the products of a row of C among its entries.
 #[derive(Default)]
-pub(super) struct Ranks(pub(super) Vec<u16>);
+pub(super) struct ProductPositions(pub(super) Vec<u16>);
 
-/// Maximum number of steps per product to find all ranks.
+/// Maximum number of steps per product to find all positions.
 const MOST_STEPS: usize = 8;
 
-impl Ranks {
-    /// Finds the ranks of the columns of rows of B among those of the row of C. Returns whether it pays off.
+impl ProductPositions {
+    /// Finds the positions of the columns of rows of B among those of the row of C. Returns whether it pays off.
     pub(super) fn find<'b>(
         &mut self,
         columns: &[u32],
@@ -88,12 +88,12 @@ impl Ranks {
         }
         self.0.clear();
         for row in rows {
-            let mut rank = 0;
+            let mut position = 0;
             for &column in row {
-                while columns.get(rank).is_some_and(|&other| other < column) {
-                    rank += 1;
+                while columns.get(position).is_some_and(|&other| other < column) {
+                    position += 1;
                 }
-                self.0.push(rank as u16);
+                self.0.push(position as u16);
             }
         }
         true
@@ -108,10 +108,12 @@ mod tests {
     fn ranks_that_do_not_fit_16_bits_are_not_found() {
         let columns: Vec<u32> = (0..1 << 17).map(|at| 2 * at).collect();
         for (len, fits) in [(1, true), (u16::MAX as usize, true), (1 << 16, false), (1 << 17, false)] {
-            let mut ranks = Ranks::default();
+            let mut positions = ProductPositions::default();
             let columns = &columns[..len];
-            assert_eq!(ranks.find(columns, std::iter::once(columns)), fits, "{len}");
-            assert!(!fits || ranks.0.iter().enumerate().all(|(at, &rank)| at == usize::from(rank)));
+            assert_eq!(positions.find(columns, std::iter::once(columns)), fits, "{len}");
+            assert!(
+                !fits || positions.0.iter().enumerate().all(|(at, &position)| at == usize::from(position))
+            );
         }
     }
 }

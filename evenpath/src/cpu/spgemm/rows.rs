@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::accumulator::Accumulator;
-use super::instructions::{DISTANCE_BITS, FLAGS, Instructions, MOST_SORTED, Portable, Vectors};
+use super::instructions::{DISTANCE_BITS, FLAGS, MOST_SORTED, PortableSort, SortInstructions, Vectors};
 use super::repeated::Repeated;
 use super::workspace::Workspace;
 #[cfg(target_arch = "x86_64")]
-use super::x86::{Avx2, Avx512};
+use super::x86::{Avx2Sort, Avx512Sort};
 use crate::{CsrView, Offset, Value};
 
 /// Maximum number of columns in an accumulator.
@@ -22,7 +22,7 @@ const PRODUCTS_A_GROUP: usize = 4;
 const CACHED_BYTES: usize = 1 << 20;
 
 /// The operands.
-pub(super) struct Rows<'a, V, O> {
+pub(super) struct CpuSpgemmOperands<'a, V, O> {
     a: CsrView<'a, V, O>,
     b: CsrView<'a, V, O>,
     repeated: Repeated,
@@ -31,7 +31,7 @@ pub(super) struct Rows<'a, V, O> {
 }
 
 /// Properties of a row known before it is computed.
-struct Shape {
+struct RowProperties {
     products: usize,
     /// First and last column.
     ends: (u32, u32),
@@ -39,7 +39,7 @@ struct Shape {
     filled: usize,
 }
 
-impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
+impl<'a, V: Value, O: Offset> CpuSpgemmOperands<'a, V, O> {
     /// # Safety
     /// Both matrices are canonical, and B has a row for each column of A.
     pub(super) unsafe fn new(a: CsrView<'a, V, O>, b: CsrView<'a, V, O>, repeated: Repeated) -> Self {
@@ -62,20 +62,20 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
         &self,
         rows: Range<usize>,
         workspace: &mut Workspace<V>,
-        instructions: Instructions,
+        instructions: SortInstructions,
     ) {
         match instructions {
             // SAFETY: every machine has the instructions.
-            Instructions::Portable => unsafe { self.compute_with::<Portable>(rows, workspace) },
+            SortInstructions::Portable => unsafe { self.compute_with::<PortableSort>(rows, workspace) },
             // SAFETY: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => unsafe { self.compute_avx2(rows, workspace) },
+            SortInstructions::Avx2 => unsafe { self.compute_avx2(rows, workspace) },
             // SAFETY: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { self.compute_avx512(rows, workspace) },
+            SortInstructions::Avx512 => unsafe { self.compute_avx512(rows, workspace) },
             // SAFETY: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512Bytes => unsafe { self.compute_avx512_bytes(rows, workspace) },
+            SortInstructions::Avx512Bytes => unsafe { self.compute_avx512_bytes(rows, workspace) },
         }
     }
 
@@ -83,21 +83,21 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     unsafe fn compute_avx2(&self, rows: Range<usize>, workspace: &mut Workspace<V>) {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.compute_with::<Avx2>(rows, workspace) };
+        unsafe { self.compute_with::<Avx2Sort>(rows, workspace) };
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
     unsafe fn compute_avx512(&self, rows: Range<usize>, workspace: &mut Workspace<V>) {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.compute_with::<Avx512<false>>(rows, workspace) };
+        unsafe { self.compute_with::<Avx512Sort<false>>(rows, workspace) };
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,bmi1,bmi2,popcnt")]
     unsafe fn compute_avx512_bytes(&self, rows: Range<usize>, workspace: &mut Workspace<V>) {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.compute_with::<Avx512<true>>(rows, workspace) };
+        unsafe { self.compute_with::<Avx512Sort<true>>(rows, workspace) };
     }
 
     /// # Safety
@@ -108,7 +108,7 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
     unsafe fn compute_with<I: Vectors>(&self, rows: Range<usize>, workspace: &mut Workspace<V>) {
         workspace.block.clear();
         let columns = |row| &self.a.column_indices()[self.a.range(row)];
-        let (mut shift, mut has_ranks) = (None, false);
+        let (mut shift, mut has_positions) = (None, false);
         for row in rows.clone() {
             if columns(row).is_empty() {
                 workspace.block.end_row(0);
@@ -118,8 +118,8 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
                 self.fetch(row + 1);
             }
             match shift {
-                // SAFETY: the ranks are those of the previous row, which has the same products.
-                Some(shift) if has_ranks => unsafe { self.repeat(row, shift, workspace) },
+                // SAFETY: the positions are those of the previous row, which has the same products.
+                Some(shift) if has_positions => unsafe { self.repeat(row, shift, workspace) },
                 // SAFETY: guaranteed by the caller.
                 _ => unsafe { self.compute_row::<I>(row, workspace) },
             }
@@ -127,9 +127,9 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
             if row + 1 < rows.end {
                 shift = self.repeated.shift(columns(row), columns(row + 1));
             }
-            has_ranks = shift.is_some()
-                && (has_ranks
-                    || workspace.ranks.find(
+            has_positions = shift.is_some()
+                && (has_positions
+                    || workspace.positions.find(
                         workspace.block.last_row(),
                         columns(row).iter().map(|&k| &self.b.column_indices()[self.b.range(k as usize)]),
                     ));
@@ -185,8 +185,8 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
 
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    fn shape(&self, row: usize) -> Shape {
-        let mut shape = Shape { products: 0, ends: (u32::MAX, 0), filled: 0 };
+    fn shape(&self, row: usize) -> RowProperties {
+        let mut shape = RowProperties { products: 0, ends: (u32::MAX, 0), filled: 0 };
         for (_, columns, _) in self.products(row) {
             if let (Some(first), Some(last)) = (columns.first(), columns.last()) {
                 shape.products += columns.len();
@@ -286,7 +286,7 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
     /// Computes a row with the products of the previous row, in shifted columns.
     ///
     /// # Safety
-    /// The ranks are those of the products.
+    /// The positions are those of the products.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn repeat(&self, row: usize, shift: u32, workspace: &mut Workspace<V>) {
@@ -295,14 +295,14 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
             *column = last + shift;
         }
         values.fill(-V::default());
-        let mut ranks = workspace.ranks.0.as_slice();
+        let mut positions = workspace.positions.0.as_slice();
         for (left, columns, right) in self.products(row) {
-            // SAFETY: there is a rank for each product, below the number of entries.
+            // SAFETY: there is a position for each product, below the number of entries.
             unsafe {
-                let (own, rest) = ranks.split_at_unchecked(columns.len());
-                ranks = rest;
-                for (&rank, &right) in own.iter().zip(right) {
-                    let sum = values.get_unchecked_mut(usize::from(rank));
+                let (own, rest) = positions.split_at_unchecked(columns.len());
+                positions = rest;
+                for (&position, &right) in own.iter().zip(right) {
+                    let sum = values.get_unchecked_mut(usize::from(position));
                     *sum += left * right;
                 }
             }
@@ -312,7 +312,7 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
     }
 }
 
-impl Shape {
+impl RowProperties {
     /// Returns whether sorting the products, at this cost, is faster than searching the sums of this many
     /// columns.
     #[inline]

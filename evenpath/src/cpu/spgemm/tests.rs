@@ -1,7 +1,7 @@
 //! Products by all instructions and numbers of threads.
 
 use super::arrays::SpgemmArrays;
-use super::instructions::Instructions;
+use super::instructions::SortInstructions;
 use super::product::Spgemm;
 use crate::generate::{Kind, generate};
 use crate::{Csr, Value};
@@ -39,7 +39,7 @@ fn check<V: Value>(a: &Csr<V>, b: &Csr<V>) {
     let expected = naive(a, b);
     for threads in [1, 2, 3, 8] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        for instructions in Instructions::of_machine() {
+        for instructions in SortInstructions::of_machine() {
             // SAFETY: both are canonical and fit.
             let product = Spgemm { instructions, ..unsafe { Spgemm::new(a.view(), b.view()) } };
             pool.install(|| check_product(&product, &expected));

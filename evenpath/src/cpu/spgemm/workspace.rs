@@ -4,10 +4,10 @@ use std::any::Any;
 use std::cell::RefCell;
 
 use super::accumulator::Accumulator;
-use super::block::Block;
+use super::block::TaskRows;
 use super::instructions::Sorter;
 use super::pairs::Pairs;
-use super::repeated::Ranks;
+use super::repeated::ProductPositions;
 use crate::Value;
 
 /// Maximum number of bytes that a thread keeps for its next product, so that the system does not have to
@@ -23,11 +23,11 @@ thread_local! {
 #[derive(Default)]
 pub(super) struct Workspace<V: Value> {
     /// The rows of the last task.
-    pub(super) block: Block<V>,
+    pub(super) block: TaskRows<V>,
     pub(super) accumulator: Accumulator<V>,
     pub(super) sorter: Sorter<V>,
     pub(super) pairs: Pairs<V>,
-    pub(super) ranks: Ranks,
+    pub(super) positions: ProductPositions,
 }
 
 impl<V: Value> Workspace<V> {
@@ -48,6 +48,6 @@ impl<V: Value> Workspace<V> {
     }
 
     fn bytes(&self) -> usize {
-        self.block.bytes() + self.accumulator.bytes() + self.pairs.bytes() + 2 * self.ranks.0.capacity()
+        self.block.bytes() + self.accumulator.bytes() + self.pairs.bytes() + 2 * self.positions.0.capacity()
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct DenseMut<'a, T> {
 }
 
 /// A range of rows of C.
-pub(super) enum Part<'a, T> {
+pub(super) enum DenseRowsMut<'a, T> {
     /// Elements starting at the first row.
     Rows(&'a mut [T], usize),
     /// The part of each column in these rows.
@@ -29,10 +29,10 @@ pub(super) enum Part<'a, T> {
 
 impl<'a, T> DenseMut<'a, T> {
     /// Splits the matrix by blocks that cover its rows.
-    pub(super) fn split(self, blocks: &[Range<usize>], rows: usize) -> Vec<Part<'a, T>> {
+    pub(super) fn split(self, blocks: &[Range<usize>], rows: usize) -> Vec<DenseRowsMut<'a, T>> {
         let Self { values, columns, by_columns, leading_dimension } = self;
         if columns == 0 {
-            return blocks.iter().map(|_| Part::Columns(Vec::new())).collect();
+            return blocks.iter().map(|_| DenseRowsMut::Columns(Vec::new())).collect();
         }
         if by_columns {
             let mut parts: Vec<Vec<&mut [T]>> = blocks.iter().map(|_| Vec::with_capacity(columns)).collect();
@@ -44,7 +44,7 @@ impl<'a, T> DenseMut<'a, T> {
                     part.push(own);
                 }
             }
-            return parts.into_iter().map(Part::Columns).collect();
+            return parts.into_iter().map(DenseRowsMut::Columns).collect();
         }
         let mut rest = values;
         let mut parts = Vec::with_capacity(blocks.len());
@@ -52,7 +52,7 @@ impl<'a, T> DenseMut<'a, T> {
             let own;
             // The last row may be shorter than the leading dimension.
             (own, rest) = rest.split_at_mut((block.len() * leading_dimension).min(rest.len()));
-            parts.push(Part::Rows(own, leading_dimension));
+            parts.push(DenseRowsMut::Rows(own, leading_dimension));
         }
         parts
     }

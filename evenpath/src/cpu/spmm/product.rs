@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::blocks::row_blocks;
 use super::by_rows::ByRows;
 use super::dense::{Dense, DenseMut};
-use super::rows::{Instructions, Rows};
+use super::rows::{CpuSpmmOperands, SpmmInstructions};
 use crate::{Compute, CsrView, Offset, Storage};
 
 /// Computes `C = alpha A B + beta C`. If `beta` is 0, C is overwritten without being read.
@@ -29,8 +29,8 @@ pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     let b = ByRows::new(b, matrix.ncols(), columns, matrix.nnz());
     let blocks = row_blocks(matrix, columns);
     let parts = c.split(&blocks, matrix.nrows());
-    let rows = Rows { matrix, alpha, b: &b, beta, columns };
-    let instructions = Instructions::fastest();
+    let rows = CpuSpmmOperands { matrix, alpha, b: &b, beta, columns };
+    let instructions = SpmmInstructions::fastest();
     blocks.into_par_iter().zip(parts).for_each(|(block, part)| rows.compute(block, part, instructions));
 }
 

@@ -5,10 +5,10 @@ use std::ops::Range;
 use evenpath_simt::Element;
 
 use super::by_rows::ByRows;
-use super::dense::{Dense, Part};
-use super::sums::{Portable, Row, Sums};
+use super::dense::{Dense, DenseRowsMut};
+use super::sums::{PortableSums, RowOfA, SumInstructions};
 #[cfg(target_arch = "x86_64")]
-use super::x86::{Avx2, Avx512};
+use super::x86::{Avx2Sums, Avx512Sums};
 use crate::{Compute, CsrView, Offset, Storage, Value};
 
 /// Number of columns of C that are summed before C is updated.
@@ -16,7 +16,7 @@ const COLUMNS: usize = 128;
 
 /// The instructions that compute sums. They determine the rounding, and are the same in every run on a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Instructions {
+pub(super) enum SpmmInstructions {
     /// Instructions that every machine has.
     Portable,
     /// AVX2 and FMA.
@@ -27,7 +27,7 @@ pub(super) enum Instructions {
     Avx512,
 }
 
-impl Instructions {
+impl SpmmInstructions {
     /// Lists the instructions of this machine, the fastest last.
     pub(super) fn of_machine() -> Vec<Self> {
         let mut usable = vec![Self::Portable];
@@ -46,7 +46,7 @@ impl Instructions {
 }
 
 /// Operands of a product.
-pub(super) struct Rows<'a, S: Storage, T: Storage, O> {
+pub(super) struct CpuSpmmOperands<'a, S: Storage, T: Storage, O> {
     pub(super) matrix: CsrView<'a, S, O>,
     pub(super) alpha: Compute<S>,
     pub(super) b: &'a ByRows<'a, T>,
@@ -54,33 +54,38 @@ pub(super) struct Rows<'a, S: Storage, T: Storage, O> {
     pub(super) columns: usize,
 }
 
-impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O> {
+impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'_, S, T, O> {
     /// Computes a block of rows. The machine must have the instructions.
-    pub(super) fn compute(&self, block: Range<usize>, part: Part<'_, T>, instructions: Instructions) {
+    pub(super) fn compute(
+        &self,
+        block: Range<usize>,
+        c_rows: DenseRowsMut<'_, T>,
+        instructions: SpmmInstructions,
+    ) {
         match instructions {
             // SAFETY: every machine has the instructions.
-            Instructions::Portable => unsafe { self.compute_with::<Portable>(block, part) },
+            SpmmInstructions::Portable => unsafe { self.compute_with::<PortableSums>(block, c_rows) },
             // SAFETY: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => unsafe { self.compute_avx2(block, part) },
+            SpmmInstructions::Avx2 => unsafe { self.compute_avx2(block, c_rows) },
             // SAFETY: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { self.compute_avx512(block, part) },
+            SpmmInstructions::Avx512 => unsafe { self.compute_avx512(block, c_rows) },
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn compute_avx2(&self, block: Range<usize>, part: Part<'_, T>) {
+    unsafe fn compute_avx2(&self, block: Range<usize>, c_rows: DenseRowsMut<'_, T>) {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.compute_with::<Avx2>(block, part) };
+        unsafe { self.compute_with::<Avx2Sums>(block, c_rows) };
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,avx512f")]
-    unsafe fn compute_avx512(&self, block: Range<usize>, part: Part<'_, T>) {
+    unsafe fn compute_avx512(&self, block: Range<usize>, c_rows: DenseRowsMut<'_, T>) {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.compute_with::<Avx512>(block, part) };
+        unsafe { self.compute_with::<Avx512Sums>(block, c_rows) };
     }
 
     /// # Safety
@@ -88,18 +93,18 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O>
     // Inlined into the function that enables the instructions, as is everything that it calls.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    unsafe fn compute_with<I: Sums>(&self, block: Range<usize>, mut part: Part<'_, T>) {
+    unsafe fn compute_with<I: SumInstructions>(&self, block: Range<usize>, mut c_rows: DenseRowsMut<'_, T>) {
         let mut products = [Compute::<S>::ZERO; COLUMNS];
         for (index, row) in block.enumerate() {
             let range = self.matrix.range(row);
-            let row = Row {
+            let row = RowOfA {
                 columns: &self.matrix.column_indices()[range.clone()],
                 values: &self.matrix.values()[range],
             };
             for first in (0..self.columns).step_by(COLUMNS) {
                 let own = first..self.columns.min(first + COLUMNS);
-                match &mut part {
-                    Part::Rows(values, leading_dimension) => {
+                match &mut c_rows {
+                    DenseRowsMut::Rows(values, leading_dimension) => {
                         let c = &mut values[index * *leading_dimension + first..][..own.len()];
                         if self.beta == Compute::<S>::ZERO && T::TYPE == Compute::<S>::TYPE {
                             // SAFETY: guaranteed by the caller.
@@ -111,7 +116,7 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O>
                             c.iter_mut().zip(products).for_each(|(c, product)| self.update(c, *product));
                         }
                     }
-                    Part::Columns(columns) => {
+                    DenseRowsMut::Columns(columns) => {
                         let products = &mut products[..own.len()];
                         // SAFETY: guaranteed by the caller.
                         unsafe { self.products::<I>(row, first, products) };
@@ -129,7 +134,12 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O>
     /// The machine has the instructions.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    unsafe fn products<I: Sums>(&self, row: Row<'_, S>, first: usize, products: &mut [Compute<S>]) {
+    unsafe fn products<I: SumInstructions>(
+        &self,
+        row: RowOfA<'_, S>,
+        first: usize,
+        products: &mut [Compute<S>],
+    ) {
         match self.b {
             ByRows::Rows(b, stride) => {
                 // B may have no rows.
@@ -161,8 +171,8 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O>
 /// The machine has the instructions.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-unsafe fn sum_strided<I: Sums, S: Storage, T: Storage<Computed = Compute<S>>>(
-    row: Row<'_, S>,
+unsafe fn sum_strided<I: SumInstructions, S: Storage, T: Storage<Computed = Compute<S>>>(
+    row: RowOfA<'_, S>,
     b: Dense<'_, T>,
     first: usize,
     sums: &mut [Compute<S>],
@@ -186,17 +196,23 @@ mod tests {
     use crate::{Csr, f16};
 
     /// Computes C by rows, with each of the machine's instructions.
-    fn products<S: Storage>(a: &Csr<S>, b: &ByRows<'_, S>, columns: usize) -> Vec<(Instructions, Vec<S>)>
+    fn products<S: Storage>(a: &Csr<S>, b: &ByRows<'_, S>, columns: usize) -> Vec<(SpmmInstructions, Vec<S>)>
     where
         Compute<S>: Storage<Computed = Compute<S>>,
     {
-        let rows = Rows { matrix: a.view(), alpha: Compute::<S>::ONE, b, beta: Compute::<S>::ZERO, columns };
+        let rows = CpuSpmmOperands {
+            matrix: a.view(),
+            alpha: Compute::<S>::ONE,
+            b,
+            beta: Compute::<S>::ZERO,
+            columns,
+        };
         let with = |instructions| {
             let mut c = vec![S::from_f64(f64::NAN); a.nrows() * columns];
-            rows.compute(0..a.nrows(), Part::Rows(&mut c, columns), instructions);
+            rows.compute(0..a.nrows(), DenseRowsMut::Rows(&mut c, columns), instructions);
             (instructions, c)
         };
-        Instructions::of_machine().into_iter().map(with).collect()
+        SpmmInstructions::of_machine().into_iter().map(with).collect()
     }
 
     fn check<S: Storage>(columns: usize) {

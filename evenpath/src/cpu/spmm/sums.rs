@@ -6,13 +6,13 @@ use crate::{Compute, Storage};
 
 /// A row of A.
 #[derive(Clone, Copy)]
-pub(super) struct Row<'a, S> {
+pub(super) struct RowOfA<'a, S> {
     pub(super) columns: &'a [u32],
     pub(super) values: &'a [S],
 }
 
 /// Instructions that sum products.
-pub(super) trait Sums {
+pub(super) trait SumInstructions {
     /// True if a product and a sum are rounded together.
     const IS_FUSED: bool;
 
@@ -22,7 +22,7 @@ pub(super) trait Sums {
     /// # Safety
     /// The machine has the instructions. For each of the row's column indices, B has that many strides and the columns.
     unsafe fn sum<S: Storage>(
-        row: Row<'_, S>,
+        row: RowOfA<'_, S>,
         alpha: Compute<S>,
         b: &[Compute<S>],
         stride: usize,
@@ -31,15 +31,15 @@ pub(super) trait Sums {
 }
 
 /// Instructions that every machine has.
-pub(super) struct Portable;
+pub(super) struct PortableSums;
 
-impl Sums for Portable {
+impl SumInstructions for PortableSums {
     const IS_FUSED: bool = false;
 
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn sum<S: Storage>(
-        row: Row<'_, S>,
+        row: RowOfA<'_, S>,
         alpha: Compute<S>,
         b: &[Compute<S>],
         stride: usize,

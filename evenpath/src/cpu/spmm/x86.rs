@@ -12,14 +12,14 @@ use std::arch::x86_64::{
 
 use evenpath_simt::{Element, ScalarType};
 
-use super::sums::{Row, Sums};
+use super::sums::{RowOfA, SumInstructions};
 use crate::{Compute, Storage, Value};
 
 /// AVX2 and FMA.
-pub(super) struct Avx2;
+pub(super) struct Avx2Sums;
 
 /// AVX-512 F.
-pub(super) struct Avx512;
+pub(super) struct Avx512Sums;
 
 /// Registers of an instruction set, by type.
 pub(super) trait Registers {
@@ -27,23 +27,23 @@ pub(super) trait Registers {
     type F64: Register<Element = f64>;
 }
 
-impl Registers for Avx2 {
+impl Registers for Avx2Sums {
     type F32 = __m256;
     type F64 = __m256d;
 }
 
-impl Registers for Avx512 {
+impl Registers for Avx512Sums {
     type F32 = __m512;
     type F64 = __m512d;
 }
 
-impl<I: Registers> Sums for I {
+impl<I: Registers> SumInstructions for I {
     const IS_FUSED: bool = true;
 
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn sum<S: Storage>(
-        row: Row<'_, S>,
+        row: RowOfA<'_, S>,
         alpha: Compute<S>,
         b: &[Compute<S>],
         stride: usize,
@@ -70,11 +70,11 @@ const REGISTERS: usize = 8;
 /// last lanes with a mask.
 ///
 /// # Safety
-/// The same as for [`Sums::sum`]; elements have the arithmetic type of `S`.
+/// The same as for [`SumInstructions::sum`]; elements have the arithmetic type of `S`.
 #[allow(clippy::inline_always)]
 #[inline(always)]
 unsafe fn sum<R: Register, S: Storage>(
-    row: Row<'_, S>,
+    row: RowOfA<'_, S>,
     alpha: R::Element,
     b: &[R::Element],
     stride: usize,
@@ -114,7 +114,7 @@ unsafe fn sum<R: Register, S: Storage>(
 #[allow(clippy::inline_always)]
 #[inline(always)]
 unsafe fn sum_registers<R: Register, S: Storage, const N: usize>(
-    row: Row<'_, S>,
+    row: RowOfA<'_, S>,
     alpha: R::Element,
     b: *const R::Element,
     stride: usize,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::super::merge_path::Coordinate;
-use super::kernel::Kernel;
+use super::kernel::RowsKernel;
 use crate::Offset;
 use crate::matrix::grain;
 
@@ -19,9 +19,9 @@ const LONG_ROW_PART: usize = 64;
 
 /// A part of the merge path, and the kernel for its rows.
 #[derive(Debug, Clone)]
-pub(super) struct Tile {
+pub(super) struct CpuTile {
     pub(super) path: Range<Coordinate>,
-    pub(super) kernel: Kernel,
+    pub(super) kernel: RowsKernel,
 }
 
 /// Positions where tiles may start and end.

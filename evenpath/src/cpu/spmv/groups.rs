@@ -32,7 +32,7 @@ pub(super) enum Relation {
 
 /// Consecutive rows of a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RowGroup {
+pub(super) struct AlikeRows {
     rows: u16,
     /// Relation of each row except the first to the previous row.
     pub(super) relation: Relation,
@@ -49,7 +49,7 @@ const SHARED_LINES: usize = 2;
 /// Minimum percentage of sampled rows that follow from the previous one for groups to be formed.
 const RELATED_PERCENT: usize = 30;
 
-impl RowGroup {
+impl AlikeRows {
     pub(super) fn rows(self) -> usize {
         self.rows.into()
     }
@@ -63,7 +63,7 @@ impl RowGroup {
 /// Rows of a tile in groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GroupedRows {
-    pub(super) groups: Vec<RowGroup>,
+    pub(super) groups: Vec<AlikeRows>,
     /// Columns of each group of equal rows once, one group after another, and `PADDING` more; empty if they
     /// are not copied.
     pub(super) columns: Vec<u32>,
@@ -100,9 +100,9 @@ impl GroupedRows {
     }
 }
 
-fn groups<O: Offset>(start: usize, ends: &[O], columns: &[u32]) -> Vec<RowGroup> {
+fn groups<O: Offset>(start: usize, ends: &[O], columns: &[u32]) -> Vec<AlikeRows> {
     let Some((first, ends)) = ends.split_first() else { return Vec::new() };
-    let mut groups = Groups { closed: Vec::new(), open: RowGroup { rows: 1, relation: Relation::None } };
+    let mut groups = Groups { closed: Vec::new(), open: AlikeRows { rows: 1, relation: Relation::None } };
     let mut end = first.to_usize() - start;
     let mut before = &columns[..end];
     for next in ends {
@@ -116,7 +116,7 @@ fn groups<O: Offset>(start: usize, ends: &[O], columns: &[u32]) -> Vec<RowGroup>
 }
 
 /// Computes [`GroupedRows::columns`].
-fn equal_columns<O: Offset>(groups: &[RowGroup], start: usize, ends: &[O], columns: &[u32]) -> Vec<u32> {
+fn equal_columns<O: Offset>(groups: &[AlikeRows], start: usize, ends: &[O], columns: &[u32]) -> Vec<u32> {
     let (mut equal, mut row, mut at) = (Vec::new(), 0, 0);
     for group in groups {
         if group.relation == Relation::Equal {
@@ -157,9 +157,9 @@ impl Relation {
 
 /// Groups under construction.
 struct Groups {
-    closed: Vec<RowGroup>,
+    closed: Vec<AlikeRows>,
     /// The last group. A single row has no relation yet.
-    open: RowGroup,
+    open: AlikeRows,
 }
 
 impl Groups {
@@ -184,7 +184,7 @@ impl Groups {
 
     /// Ends the open group; the next one starts with one row.
     fn close(&mut self) {
-        let mut group = std::mem::replace(&mut self.open, RowGroup { rows: 1, relation: Relation::None });
+        let mut group = std::mem::replace(&mut self.open, AlikeRows { rows: 1, relation: Relation::None });
         if group.is_short() {
             group.relation = Relation::None;
         }

@@ -3,7 +3,7 @@
 /// The instructions that compute sums. They determine the rounding, and are the same in every run on a
 /// machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Instructions {
+pub(super) enum SpmvInstructions {
     /// Instructions that every machine has.
     Portable,
     /// AVX2 and FMA; elements of x are loaded one by one.
@@ -14,7 +14,7 @@ pub(super) enum Instructions {
     Gathers,
 }
 
-impl Instructions {
+impl SpmvInstructions {
     /// Lists the instructions of this machine that suit a vector of this length, the fastest last.
     #[cfg(any(test, not(target_arch = "x86_64")))]
     pub(super) fn of_machine(x_len: usize) -> Vec<Self> {
@@ -77,13 +77,13 @@ mod tests {
     #[test]
     fn the_fastest_instructions_are_among_those_of_the_machine() {
         for x_len in [0, 1000, 1 << 31] {
-            assert!(Instructions::of_machine(x_len).contains(&Instructions::fastest(x_len)));
+            assert!(SpmvInstructions::of_machine(x_len).contains(&SpmvInstructions::fastest(x_len)));
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn vectors_beyond_signed_indices_are_not_gathered() {
-        assert!(!Instructions::of_machine(1 << 31).contains(&Instructions::Gathers));
+        assert!(!SpmvInstructions::of_machine(1 << 31).contains(&SpmvInstructions::Gathers));
     }
 }

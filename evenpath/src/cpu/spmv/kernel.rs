@@ -9,7 +9,7 @@ use crate::Offset;
 /// Kernel that sums the rows of a tile, chosen by their structure. The same in every run, because it
 /// determines the rounding.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kernel {
+pub(super) enum RowsKernel {
     /// Row by row.
     Rows,
     /// Row by row, with elements of x prefetched.
@@ -64,7 +64,7 @@ const RUN_PERCENT: usize = 75;
 /// Sampling interval of groups of columns.
 const SAMPLED: usize = 16;
 
-impl Kernel {
+impl RowsKernel {
     /// Chooses the kernel for consecutive rows, the first of which starts at the nonzero `start`, and their
     /// columns.
     pub(super) fn choose<O: Offset>(
@@ -178,7 +178,7 @@ impl FourRows {
 mod tests {
     use super::*;
 
-    fn choose(lengths: &[usize], columns: &[u32]) -> Kernel {
+    fn choose(lengths: &[usize], columns: &[u32]) -> RowsKernel {
         let mut end = 10;
         let row_ends: Vec<u32> = lengths
             .iter()
@@ -187,39 +187,39 @@ mod tests {
                 end
             })
             .collect();
-        Kernel::choose(10, &row_ends, columns, SpmvGroups::Found)
+        RowsKernel::choose(10, &row_ends, columns, SpmvGroups::Found)
     }
 
     #[test]
     fn short_rows_are_summed_together() {
         let scattered: Vec<u32> = (0..2000).map(|at| at * 7).collect();
-        assert_eq!(choose(&[4, 2].repeat(50), &scattered[..300]), Kernel::ShortRows);
-        assert_eq!(choose(&[0; 100], &[]), Kernel::ShortRows);
-        assert_eq!(choose(&[5; 100], &scattered[..500]), Kernel::Rows);
+        assert_eq!(choose(&[4, 2].repeat(50), &scattered[..300]), RowsKernel::ShortRows);
+        assert_eq!(choose(&[0; 100], &[]), RowsKernel::ShortRows);
+        assert_eq!(choose(&[5; 100], &scattered[..500]), RowsKernel::Rows);
         // One long row in every fourth group, then in every second.
         let some: Vec<usize> = (0..400).map(|row| if row % 16 == 5 { 9 } else { 2 }).collect();
-        assert_eq!(choose(&some, &scattered), Kernel::ShortRows);
+        assert_eq!(choose(&some, &scattered), RowsKernel::ShortRows);
         let many: Vec<usize> = (0..400).map(|row| if row % 8 == 5 { 9 } else { 2 }).collect();
-        assert_eq!(choose(&many, &scattered), Kernel::Rows);
-        assert_eq!(choose(&[], &[]), Kernel::Rows);
+        assert_eq!(choose(&many, &scattered), RowsKernel::Rows);
+        assert_eq!(choose(&[], &[]), RowsKernel::Rows);
     }
 
     #[test]
     fn short_rows_of_one_length_are_summed_together() {
         let scattered: Vec<u32> = (0..2000).map(|at| at * 7).collect();
-        let even = |length| Kernel::EvenRows(EvenLength { length, are_scattered: false });
+        let even = |length| RowsKernel::EvenRows(EvenLength { length, are_scattered: false });
         for length in 1..=EVEN {
             assert_eq!(choose(&vec![length; 160], &scattered[..160 * length]), even(length));
         }
-        assert_eq!(choose(&[3; 160], &scattered[..480]), Kernel::ShortRows);
+        assert_eq!(choose(&[3; 160], &scattered[..480]), RowsKernel::ShortRows);
         // One row of another length among 160, then one in every 16.
         let with_others = |every: usize| -> Vec<usize> {
             (0..160).map(|row| if row % every == 5 { 9 } else { 2 }).collect()
         };
         assert_eq!(choose(&with_others(160), &scattered[..327]), even(2));
-        assert_eq!(choose(&with_others(16), &scattered[..390]), Kernel::ShortRows);
-        assert_eq!(choose(&[0, 1].repeat(80), &scattered[..80]), Kernel::ShortRows);
-        assert_eq!(choose(&[1; 7], &scattered[..7]), Kernel::ShortRows, "fewer than are summed together");
+        assert_eq!(choose(&with_others(16), &scattered[..390]), RowsKernel::ShortRows);
+        assert_eq!(choose(&[0, 1].repeat(80), &scattered[..80]), RowsKernel::ShortRows);
+        assert_eq!(choose(&[1; 7], &scattered[..7]), RowsKernel::ShortRows, "fewer than are summed together");
     }
 
     #[test]
@@ -236,26 +236,26 @@ mod tests {
             (0..count).map(|at| at.wrapping_mul(2_654_435_761) % distance).collect()
         };
         let uneven = [4, 2].repeat(1000);
-        assert_eq!(choose(&uneven, &columns(6000, 1 << 20)), Kernel::Scattered);
-        let even = Kernel::EvenRows(EvenLength { length: 3, are_scattered: true });
+        assert_eq!(choose(&uneven, &columns(6000, 1 << 20)), RowsKernel::Scattered);
+        let even = RowsKernel::EvenRows(EvenLength { length: 3, are_scattered: true });
         assert_eq!(choose(&[3; 2000], &columns(6000, 1 << 20)), even);
-        assert_eq!(choose(&[9; 2000], &columns(18_000, 1 << 20)), Kernel::Rows);
+        assert_eq!(choose(&[9; 2000], &columns(18_000, 1 << 20)), RowsKernel::Rows);
         // Cached, and adjacent.
-        assert_eq!(choose(&uneven, &columns(6000, 1 << 18)), Kernel::ShortRows);
-        assert_eq!(choose(&[3; 2000], &columns(6000, 1 << 18)), Kernel::ShortRows);
+        assert_eq!(choose(&uneven, &columns(6000, 1 << 18)), RowsKernel::ShortRows);
+        assert_eq!(choose(&[3; 2000], &columns(6000, 1 << 18)), RowsKernel::ShortRows);
         let near: Vec<u32> = (0..6000).map(|at| at * 100 / 64 + at % 3).collect();
-        assert_eq!(choose(&uneven, &near), Kernel::ShortRows);
+        assert_eq!(choose(&uneven, &near), RowsKernel::ShortRows);
     }
 
     #[test]
     fn runs_are_found_where_most_columns_have_them() {
         let dense: Vec<u32> = (0..2000).map(|at| at % 1000).collect();
-        assert_eq!(choose(&[900, 1100], &dense), Kernel::Runs);
+        assert_eq!(choose(&[900, 1100], &dense), RowsKernel::Runs);
         let blocks: Vec<u32> = (0..2000).map(|at| at / 3 * 10 + at % 3).collect();
-        assert_eq!(choose(&[1000; 2], &blocks), Kernel::Rows);
+        assert_eq!(choose(&[1000; 2], &blocks), RowsKernel::Rows);
         // Descending and equal columns are not runs, and neither are those that wrap around.
         let descending: Vec<u32> = (0..2000).rev().collect();
-        assert_eq!(choose(&[1000; 2], &descending), Kernel::Rows);
-        assert_eq!(choose(&[900, 1100], &[7; 2000]), Kernel::Rows);
+        assert_eq!(choose(&[1000; 2], &descending), RowsKernel::Rows);
+        assert_eq!(choose(&[900, 1100], &[7; 2000]), RowsKernel::Rows);
     }
 }

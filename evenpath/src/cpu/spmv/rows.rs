@@ -10,13 +10,13 @@ use std::ops::Range;
 #[cfg(target_arch = "x86_64")]
 use evenpath_simt::ScalarType;
 
-use super::cut::Tile;
-use super::instructions::Instructions;
+use super::cut::CpuTile;
+use super::instructions::SpmvInstructions;
 #[cfg(target_arch = "x86_64")]
-use super::kernel::{FourRows, Kernel};
+use super::kernel::{FourRows, RowsKernel};
 use super::portable;
 #[cfg(target_arch = "x86_64")]
-use super::x86::{self, Avx2, Lanes};
+use super::x86::{self, Avx2Rows, Lanes};
 use crate::{CsrView, Offset, Value};
 
 /// Number of rows for which elements of x are prefetched together.
@@ -24,7 +24,7 @@ use crate::{CsrView, Offset, Value};
 const FETCHED_ROWS: usize = 16;
 
 /// Operands that all tiles share. Every column is below the length of x.
-pub(super) struct Operands<'a, V, O> {
+pub(super) struct CpuSpmvOperands<'a, V, O> {
     row_ends: &'a [O],
     columns: &'a [u32],
     values: &'a [V],
@@ -33,7 +33,7 @@ pub(super) struct Operands<'a, V, O> {
     beta: V,
 }
 
-impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
+impl<'a, V: Value, O: Offset> CpuSpmvOperands<'a, V, O> {
     /// Creates the operands for an x with one element per column.
     pub(super) fn new(matrix: CsrView<'a, V, O>, alpha: V, x: &'a [V], beta: V) -> Self {
         assert_eq!(x.len(), matrix.ncols(), "shapes are checked by the caller");
@@ -43,17 +43,22 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
 
     /// Computes the rows that end in the tile, and returns its partial sum of the row after them. The machine must have the
     /// instructions.
-    pub(super) fn run_tile(&self, tile: &Tile, instructions: Instructions, finished: &mut [V]) -> Option<V> {
+    pub(super) fn run_tile(
+        &self,
+        tile: &CpuTile,
+        instructions: SpmvInstructions,
+        finished: &mut [V],
+    ) -> Option<V> {
         match instructions {
             // SAFETY: ranges are those of rows, and columns are below the length of x.
-            Instructions::Portable => unsafe { self.run_rows(tile, finished, &Portable(self)) },
+            SpmvInstructions::Portable => unsafe { self.run_rows(tile, finished, &PortableRows(self)) },
             // SAFETY: the machine has the instructions, and x is no longer than `i32::MAX`.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Gathers if tile.kernel.suits_gathers() => unsafe {
+            SpmvInstructions::Gathers if tile.kernel.suits_gathers() => unsafe {
                 self.run_tile_gathers(tile, finished)
             },
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 | Instructions::Gathers => {
+            SpmvInstructions::Avx2 | SpmvInstructions::Gathers => {
                 // SAFETY: the machine has AVX2 and FMA.
                 unsafe {
                     match V::TYPE {
@@ -73,19 +78,26 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
 
     /// Casts the operands to type W, which they already have.
     #[cfg(target_arch = "x86_64")]
-    fn cast<W: Value>(&self) -> Operands<'a, W, O> {
+    fn cast<W: Value>(&self) -> CpuSpmvOperands<'a, W, O> {
         let &Self { row_ends, columns, values, alpha, x, beta } = self;
         let (values, x) = (bytemuck::cast_slice(values), bytemuck::cast_slice(x));
-        Operands { row_ends, columns, values, alpha: bytemuck::cast(alpha), x, beta: bytemuck::cast(beta) }
+        CpuSpmvOperands {
+            row_ends,
+            columns,
+            values,
+            alpha: bytemuck::cast(alpha),
+            x,
+            beta: bytemuck::cast(beta),
+        }
     }
 
     /// # Safety
     /// The machine has AVX2, FMA, and AVX-512 F and VL, and x is no longer than `i32::MAX`.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,avx512f,avx512vl")]
-    unsafe fn run_tile_gathers(&self, tile: &Tile, finished: &mut [V]) -> Option<V> {
+    unsafe fn run_tile_gathers(&self, tile: &CpuTile, finished: &mut [V]) -> Option<V> {
         // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
-        unsafe { self.run_rows(tile, finished, &Gathers(self)) }
+        unsafe { self.run_rows(tile, finished, &GatheredRows(self)) }
     }
 
     /// # Safety
@@ -93,7 +105,7 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
     // Inlined into the function that enables the instructions, so that sums are compiled with them.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    unsafe fn run_rows(&self, tile: &Tile, finished: &mut [V], sums: &impl RowSum<V>) -> Option<V> {
+    unsafe fn run_rows(&self, tile: &CpuTile, finished: &mut [V], sums: &impl RowSum<V>) -> Option<V> {
         let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
         // SAFETY: guaranteed by the caller; ranges are those of rows.
         unsafe {
@@ -131,7 +143,7 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
 /// The machine has the instructions of `sums`, and the range is within the arrays.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-unsafe fn carry<V>(tile: &Tile, start: usize, sums: &impl RowSum<V>) -> Option<V> {
+unsafe fn carry<V>(tile: &CpuTile, start: usize, sums: &impl RowSum<V>) -> Option<V> {
     let rest = start..tile.path.end.nonzero;
     if rest.is_empty() {
         return None;
@@ -150,12 +162,12 @@ trait RowSum<V> {
 }
 
 /// Uses the instructions of every machine.
-struct Portable<'o, 'a, V, O>(&'o Operands<'a, V, O>);
+struct PortableRows<'o, 'a, V, O>(&'o CpuSpmvOperands<'a, V, O>);
 
-impl<V: Value, O> RowSum<V> for Portable<'_, '_, V, O> {
+impl<V: Value, O> RowSum<V> for PortableRows<'_, '_, V, O> {
     #[inline]
     unsafe fn sum(&self, range: Range<usize>) -> V {
-        let Operands { columns, values, x, .. } = self.0;
+        let CpuSpmvOperands { columns, values, x, .. } = self.0;
         // SAFETY: guaranteed by the caller.
         unsafe { portable::sum(&columns[range.clone()], &values[range], x) }
     }
@@ -163,14 +175,14 @@ impl<V: Value, O> RowSum<V> for Portable<'_, '_, V, O> {
 
 /// Uses gathers.
 #[cfg(target_arch = "x86_64")]
-struct Gathers<'o, 'a, V, O>(&'o Operands<'a, V, O>);
+struct GatheredRows<'o, 'a, V, O>(&'o CpuSpmvOperands<'a, V, O>);
 
 #[cfg(target_arch = "x86_64")]
-impl<V: Value, O> RowSum<V> for Gathers<'_, '_, V, O> {
+impl<V: Value, O> RowSum<V> for GatheredRows<'_, '_, V, O> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn sum(&self, range: Range<usize>) -> V {
-        let Operands { columns, values, x, .. } = self.0;
+        let CpuSpmvOperands { columns, values, x, .. } = self.0;
         // SAFETY: guaranteed by the caller.
         unsafe { x86::sum_by_gathers(&columns[range.clone()], &values[range], x) }
     }
@@ -178,7 +190,7 @@ impl<V: Value, O> RowSum<V> for Gathers<'_, '_, V, O> {
 
 /// Uses AVX2.
 #[cfg(target_arch = "x86_64")]
-struct WithoutRuns<'a, V>(Avx2<'a, V>);
+struct WithoutRuns<'a, V>(Avx2Rows<'a, V>);
 
 #[cfg(target_arch = "x86_64")]
 impl<V: Lanes> RowSum<V> for WithoutRuns<'_, V> {
@@ -192,7 +204,7 @@ impl<V: Lanes> RowSum<V> for WithoutRuns<'_, V> {
 
 /// Uses AVX2, and searches consecutive columns.
 #[cfg(target_arch = "x86_64")]
-struct WithRuns<'a, V>(Avx2<'a, V>);
+struct WithRuns<'a, V>(Avx2Rows<'a, V>);
 
 #[cfg(target_arch = "x86_64")]
 impl<V: Lanes> RowSum<V> for WithRuns<'_, V> {
@@ -205,21 +217,21 @@ impl<V: Lanes> RowSum<V> for WithRuns<'_, V> {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl<V: Lanes, O: Offset> Operands<'_, V, O> {
+impl<V: Lanes, O: Offset> CpuSpmvOperands<'_, V, O> {
     /// # Safety
     /// The machine has AVX2 and FMA.
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn run_tile_avx2(&self, tile: &Tile, finished: &mut [V]) -> Option<V> {
-        let rows = Avx2 { columns: self.columns, values: self.values, x: self.x };
+    unsafe fn run_tile_avx2(&self, tile: &CpuTile, finished: &mut [V]) -> Option<V> {
+        let rows = Avx2Rows { columns: self.columns, values: self.values, x: self.x };
         // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
         unsafe {
             match &tile.kernel {
-                Kernel::Rows => self.run_rows(tile, finished, &WithoutRuns(rows)),
-                Kernel::Runs => self.run_rows(tile, finished, &WithRuns(rows)),
-                Kernel::Scattered => self.run_scattered_rows(&WithoutRuns(rows), tile, finished),
-                Kernel::EvenRows(even) => self.run_even_rows(&WithoutRuns(rows), tile, *even, finished),
-                Kernel::ShortRows => self.run_short_rows(&WithoutRuns(rows), tile, finished),
-                Kernel::Groups(groups) => self.run_groups(&WithoutRuns(rows), tile, groups, finished),
+                RowsKernel::Rows => self.run_rows(tile, finished, &WithoutRuns(rows)),
+                RowsKernel::Runs => self.run_rows(tile, finished, &WithRuns(rows)),
+                RowsKernel::Scattered => self.run_scattered_rows(&WithoutRuns(rows), tile, finished),
+                RowsKernel::EvenRows(even) => self.run_even_rows(&WithoutRuns(rows), tile, *even, finished),
+                RowsKernel::ShortRows => self.run_short_rows(&WithoutRuns(rows), tile, finished),
+                RowsKernel::Groups(groups) => self.run_groups(&WithoutRuns(rows), tile, groups, finished),
             }
         }
     }
@@ -231,7 +243,7 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
     unsafe fn run_scattered_rows(
         &self,
         rows: &WithoutRuns<'_, V>,
-        tile: &Tile,
+        tile: &CpuTile,
         finished: &mut [V],
     ) -> Option<V> {
         let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
@@ -265,7 +277,12 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
     /// # Safety
     /// The machine has AVX2 and FMA.
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn run_short_rows(&self, rows: &WithoutRuns<'_, V>, tile: &Tile, finished: &mut [V]) -> Option<V> {
+    unsafe fn run_short_rows(
+        &self,
+        rows: &WithoutRuns<'_, V>,
+        tile: &CpuTile,
+        finished: &mut [V],
+    ) -> Option<V> {
         let mut start = tile.path.start.nonzero;
         let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
         let (fours, rest) = finished.as_chunks_mut::<4>();

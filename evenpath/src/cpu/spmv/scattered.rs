@@ -6,10 +6,10 @@ const SCATTERED_MEAN: usize = 8;
 /// Minimum span of the columns.
 const SCATTERED_SPAN: u32 = 1 << 19;
 /// Number of consecutive nonzeros whose cache lines of x are counted.
-const WINDOW: usize = 256;
+const CHUNK: usize = 256;
 /// Number of elements in a cache line.
 const LINE: u32 = 8;
-/// Sampling interval of windows.
+/// Sampling interval of chunks.
 const SAMPLED: usize = 16;
 
 /// Returns whether rows are short and their columns scattered: most in a different cache line than those
@@ -18,17 +18,17 @@ pub(super) fn has_scattered_columns(rows: usize, columns: &[u32], sharing: usize
     if columns.len() > rows * SCATTERED_MEAN {
         return false;
     }
-    let (windows, _) = columns.as_chunks::<WINDOW>();
+    let (chunks, _) = columns.as_chunks::<CHUNK>();
     let (mut all, mut lines, mut least, mut greatest) = (0, 0, u32::MAX, 0);
-    for window in windows.iter().step_by(SAMPLED) {
+    for chunk in chunks.iter().step_by(SAMPLED) {
         // One bit per line, rarely shared by several.
-        let mut seen = [0_u64; WINDOW / 4];
-        for &column in window {
-            let line = (column / LINE) as usize % (16 * WINDOW);
+        let mut seen = [0_u64; CHUNK / 4];
+        for &column in chunk {
+            let line = (column / LINE) as usize % (16 * CHUNK);
             seen[line / 64] |= 1 << (line % 64);
             (least, greatest) = (least.min(column), greatest.max(column));
         }
-        all += WINDOW;
+        all += CHUNK;
         lines += seen.iter().map(|word| word.count_ones() as usize).sum::<usize>();
     }
     lines * 2 * sharing > all && greatest - least >= SCATTERED_SPAN

@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 
 use super::super::merge_path::Coordinate;
-use super::cut::{SpmvCut, TILE, Tile};
+use super::cut::{CpuTile, SpmvCut, TILE};
 use super::groups::{GroupedRows, SpmvGroups};
-use super::instructions::Instructions;
-use super::kernel::{EvenLength, Kernel};
-use super::rows::Operands;
+use super::instructions::SpmvInstructions;
+use super::kernel::{EvenLength, RowsKernel};
+use super::rows::CpuSpmvOperands;
 use super::tiles::SpmvTiles;
 use crate::generate::{Kind, generate};
 use crate::{Csr, CsrView, Offset, Value};
@@ -50,7 +50,7 @@ fn check_cut<V: Value, O: Offset>(a: &Csr<V, O>, cut: SpmvCut, alpha: f64, beta:
         *magnitude += product.abs();
         *count += 1.0;
     }
-    let operands = Operands::new(a.view(), V::from_f64(alpha), &x, V::from_f64(beta));
+    let operands = CpuSpmvOperands::new(a.view(), V::from_f64(alpha), &x, V::from_f64(beta));
     for (way, tiles, instructions) in ways(a, cut) {
         let mut y = before.clone();
         tiles.multiply_with(&operands, instructions, &mut y);
@@ -68,31 +68,33 @@ fn check_cut<V: Value, O: Offset>(a: &Csr<V, O>, cut: SpmvCut, alpha: f64, beta:
 fn ways<V: Value, O: Offset>(
     a: &Csr<V, O>,
     cut: SpmvCut,
-) -> impl Iterator<Item = (String, SpmvTiles, Instructions)> {
-    type Choose<O> = fn(usize, &[O], &[u32]) -> Kernel;
+) -> impl Iterator<Item = (String, SpmvTiles, SpmvInstructions)> {
+    type Choose<O> = fn(usize, &[O], &[u32]) -> RowsKernel;
     let kernels: [(&str, Choose<O>); 12] = [
-        ("chosen", |start, ends, columns| Kernel::choose(start, ends, columns, SpmvGroups::Found)),
+        ("chosen", |start, ends, columns| RowsKernel::choose(start, ends, columns, SpmvGroups::Found)),
         ("chosen with copies", |start, ends, columns| {
-            Kernel::choose(start, ends, columns, SpmvGroups::Copied)
+            RowsKernel::choose(start, ends, columns, SpmvGroups::Copied)
         }),
-        ("rows", |_, _, _| Kernel::Rows),
-        ("scattered", |_, _, _| Kernel::Scattered),
-        ("rows of one", |_, _, _| Kernel::EvenRows(EvenLength { length: 1, are_scattered: false })),
-        ("scattered rows of two", |_, _, _| Kernel::EvenRows(EvenLength { length: 2, are_scattered: true })),
-        ("rows of four", |_, _, _| Kernel::EvenRows(EvenLength { length: 4, are_scattered: false })),
-        ("short rows", |_, _, _| Kernel::ShortRows),
-        ("runs", |_, _, _| Kernel::Runs),
-        ("groups", |start, ends, columns| Kernel::Groups(GroupedRows::all(start, ends, columns, false))),
+        ("rows", |_, _, _| RowsKernel::Rows),
+        ("scattered", |_, _, _| RowsKernel::Scattered),
+        ("rows of one", |_, _, _| RowsKernel::EvenRows(EvenLength { length: 1, are_scattered: false })),
+        ("scattered rows of two", |_, _, _| {
+            RowsKernel::EvenRows(EvenLength { length: 2, are_scattered: true })
+        }),
+        ("rows of four", |_, _, _| RowsKernel::EvenRows(EvenLength { length: 4, are_scattered: false })),
+        ("short rows", |_, _, _| RowsKernel::ShortRows),
+        ("runs", |_, _, _| RowsKernel::Runs),
+        ("groups", |start, ends, columns| RowsKernel::Groups(GroupedRows::all(start, ends, columns, false))),
         ("copied groups", |start, ends, columns| {
-            Kernel::Groups(GroupedRows::all(start, ends, columns, true))
+            RowsKernel::Groups(GroupedRows::all(start, ends, columns, true))
         }),
         ("scattered groups", |start, ends, columns| {
             let groups = GroupedRows::all(start, ends, columns, false);
-            Kernel::Groups(GroupedRows { are_scattered: true, ..groups })
+            RowsKernel::Groups(GroupedRows { are_scattered: true, ..groups })
         }),
     ];
     kernels.into_iter().flat_map(move |(name, kernel)| {
-        Instructions::of_machine(a.ncols()).into_iter().map(move |instructions| {
+        SpmvInstructions::of_machine(a.ncols()).into_iter().map(move |instructions| {
             let tiles = SpmvTiles::with_kernels(a.row_offsets(), a.column_indices(), cut, kernel);
             (format!("{cut:?}, {name}, {instructions:?}"), tiles, instructions)
         })
@@ -192,7 +194,7 @@ fn entries_after_a_row_have_no_effect() {
     a = Csr::try_new(lengths.len(), 51, std::mem::take(&mut offsets), columns, values).unwrap();
     let mut x = vec![1.0; 51];
     x[50] = f64::NAN;
-    let operands = Operands::new(a.view(), 1.0, &x, 0.0);
+    let operands = CpuSpmvOperands::new(a.view(), 1.0, &x, 0.0);
     for (way, tiles, instructions) in ways(&a, SpmvCut::Rows) {
         let mut y = vec![f64::NAN; a.nrows()];
         tiles.multiply_with(&operands, instructions, &mut y);
@@ -217,7 +219,7 @@ fn entries_after_equal_rows_have_no_effect() {
     let a = Csr::try_new(offsets.len() - 1, 51, offsets, columns, values).unwrap();
     let mut x = vec![1.0; 51];
     x[50] = f64::NAN;
-    let operands = Operands::new(a.view(), 1.0, &x, 0.0);
+    let operands = CpuSpmvOperands::new(a.view(), 1.0, &x, 0.0);
     for (way, tiles, instructions) in ways(&a, SpmvCut::Rows) {
         let mut y = vec![f64::NAN; a.nrows()];
         tiles.multiply_with(&operands, instructions, &mut y);
@@ -235,7 +237,7 @@ fn infinities_and_nan_propagate() {
             let mut a = with_lengths(&[length; 5], 100);
             a.values_mut()[2 * length + at] = f64::INFINITY;
             let x = vec![1.0; 100];
-            let operands = Operands::new(a.view(), 1.0, &x, 0.0);
+            let operands = CpuSpmvOperands::new(a.view(), 1.0, &x, 0.0);
             for (way, tiles, instructions) in ways(&a, SpmvCut::MergePath) {
                 let mut y = vec![0.0; 5];
                 tiles.multiply_with(&operands, instructions, &mut y);
@@ -280,7 +282,7 @@ fn tiles_between_rows_cover_them_once() {
     let SpmvTiles { tiles } =
         SpmvTiles::new(a.row_offsets(), a.column_indices(), SpmvCut::Rows, SpmvGroups::Ignored);
     let mut at = Coordinate { row: 0, nonzero: 0 };
-    for Tile { path, .. } in &tiles {
+    for CpuTile { path, .. } in &tiles {
         assert_eq!(path.start, at);
         assert!(path.end.row > at.row);
         at = path.end;

@@ -6,22 +6,22 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::super::merge_path::{self, Coordinate};
-use super::cut::{SpmvCut, TILE, Tile};
+use super::cut::{CpuTile, SpmvCut, TILE};
 use super::groups::SpmvGroups;
-use super::instructions::Instructions;
-use super::kernel::Kernel;
-use super::rows::Operands;
+use super::instructions::SpmvInstructions;
+use super::kernel::RowsKernel;
+use super::rows::CpuSpmvOperands;
 use super::shares;
 use crate::{CsrView, Offset, Value};
 
 /// The tiles of a matrix.
 pub(crate) struct SpmvTiles {
-    pub(super) tiles: Vec<Tile>,
+    pub(super) tiles: Vec<CpuTile>,
 }
 
 /// A tile in a run.
-struct Task<'t, V> {
-    tile: &'t Tile,
+struct TileTask<'t, V> {
+    tile: &'t CpuTile,
     /// Rows that end in the tile.
     finished: &'t mut [V],
     /// Partial sum of the row that the tile starts but does not end.
@@ -36,7 +36,7 @@ impl SpmvTiles {
         cut: SpmvCut,
         groups: SpmvGroups,
     ) -> Self {
-        let choose = |start, ends: &[O], columns: &[u32]| Kernel::choose(start, ends, columns, groups);
+        let choose = |start, ends: &[O], columns: &[u32]| RowsKernel::choose(start, ends, columns, groups);
         Self::with_kernels(row_offsets, column_indices, cut, choose)
     }
 
@@ -46,7 +46,7 @@ impl SpmvTiles {
         row_offsets: &[O],
         column_indices: &[u32],
         cut: SpmvCut,
-        choose: impl Fn(usize, &[O], &[u32]) -> Kernel + Sync,
+        choose: impl Fn(usize, &[O], &[u32]) -> RowsKernel + Sync,
     ) -> Self {
         let mut paths = merge_path::tiles(&row_offsets[1..], column_indices.len(), TILE);
         if cut == SpmvCut::Rows {
@@ -60,7 +60,7 @@ impl SpmvTiles {
             let Range { start, end } = path;
             let row_ends = &row_offsets[1..][start.row..end.row];
             let kernel = choose(start.nonzero, row_ends, &column_indices[start.nonzero..end.nonzero]);
-            Tile { path, kernel }
+            CpuTile { path, kernel }
         };
         Self { tiles: paths.into_par_iter().with_min_len(16).map(tile).collect() }
     }
@@ -87,14 +87,14 @@ impl SpmvTiles {
         y: &mut [V],
     ) {
         assert_eq!((x.len(), y.len()), (matrix.ncols(), matrix.nrows()), "shapes are checked by the caller");
-        let operands = Operands::new(matrix, alpha, x, beta);
-        self.multiply_with(&operands, Instructions::fastest(x.len()), y);
+        let operands = CpuSpmvOperands::new(matrix, alpha, x, beta);
+        self.multiply_with(&operands, SpmvInstructions::fastest(x.len()), y);
     }
 
     pub(super) fn multiply_with<V: Value, O: Offset>(
         &self,
-        operands: &Operands<'_, V, O>,
-        instructions: Instructions,
+        operands: &CpuSpmvOperands<'_, V, O>,
+        instructions: SpmvInstructions,
         y: &mut [V],
     ) {
         // Every row ends in exactly one tile, which owns its element of y.
@@ -103,11 +103,11 @@ impl SpmvTiles {
         for tile in &self.tiles {
             let finished;
             (finished, rest) = rest.split_at_mut(tile.path.end.row - tile.path.start.row);
-            tasks.push(Mutex::new(Task { tile, finished, carry: None }));
+            tasks.push(Mutex::new(TileTask { tile, finished, carry: None }));
         }
         shares::for_each(tasks.len(), |index| {
             let mut task = tasks[index].lock().unwrap_or_else(PoisonError::into_inner);
-            let Task { tile, finished, carry } = &mut *task;
+            let TileTask { tile, finished, carry } = &mut *task;
             *carry = operands.run_tile(tile, instructions, finished);
         });
         let carries: Vec<Option<V>> = tasks

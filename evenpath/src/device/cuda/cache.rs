@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::device::machine::Block;
+use crate::device::machine::MemoryBlock;
 
 /// Allocations of at least this size are rounded up to a multiple of it, as the driver does.
 const LARGE: u64 = 2 << 20;
@@ -50,7 +50,7 @@ impl Cache {
     }
 
     /// Takes the smallest block of at least `bytes` bytes, unless more than a fifth of it would be unused.
-    pub(super) fn take(&mut self, bytes: u64) -> Option<Block> {
+    pub(super) fn take(&mut self, bytes: u64) -> Option<MemoryBlock> {
         let wanted = Self::round(bytes);
         let most = wanted.saturating_add(wanted / 4);
         let fitting = (wanted, Reverse(Time::MAX))..=(most, Reverse(0));
@@ -60,7 +60,7 @@ impl Cache {
 
     /// Adds a block. Returns the blocks to free so that the capacity is not exceeded: the least recently
     /// used, or this one if it is larger than the capacity.
-    pub(super) fn put(&mut self, block: Block) -> Vec<Block> {
+    pub(super) fn put(&mut self, block: MemoryBlock) -> Vec<MemoryBlock> {
         if block.bytes > self.capacity {
             return vec![block];
         }
@@ -76,11 +76,11 @@ impl Cache {
         evicted
     }
 
-    fn remove(&mut self, size: u64, time: Reverse<Time>) -> Option<Block> {
+    fn remove(&mut self, size: u64, time: Reverse<Time>) -> Option<MemoryBlock> {
         let address = self.blocks.remove(&(size, time))?;
         self.ages.remove(&time.0);
         self.bytes -= size;
-        Some(Block { address, bytes: size })
+        Some(MemoryBlock { address, bytes: size })
     }
 
     /// Empties the cache and returns the addresses of its blocks.
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn blocks_come_back_for_sizes_they_fit() {
         let mut cache = Cache::new(1 << 30);
-        let block = Block { address: 0x1000, bytes: Cache::round(3_000) };
+        let block = MemoryBlock { address: 0x1000, bytes: Cache::round(3_000) };
         assert_eq!(block.bytes, 3_072);
         assert_eq!(cache.put(block), []);
         assert_eq!(cache.bytes(), 3_072);
@@ -112,7 +112,7 @@ mod tests {
     fn the_smallest_fitting_block_comes_first() {
         let mut cache = Cache::new(u64::MAX);
         for (address, mebibytes) in [(1, 12), (2, 10), (3, 10)] {
-            assert_eq!(cache.put(Block { address, bytes: mebibytes << 20 }), []);
+            assert_eq!(cache.put(MemoryBlock { address, bytes: mebibytes << 20 }), []);
         }
         let taken: Vec<u64> =
             std::iter::from_fn(|| cache.take(10 << 20)).map(|block| block.address).collect();
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn blocks_unused_for_longest_are_given_back() {
         let mut cache = Cache::new(4_096);
-        let block = |address, bytes| Block { address, bytes };
+        let block = |address, bytes| MemoryBlock { address, bytes };
         for address in 1..=4 {
             assert_eq!(cache.put(block(address, 1_024)), []);
         }

@@ -20,11 +20,11 @@ use parking_lot::{Mutex, RwLock};
 use super::cache::Cache;
 use super::driver::{CallError, check_raw};
 use super::event::{Event, Time};
-use super::failure::Failure;
-use super::fault::{Fault, GpuRecord};
+use super::failure::ContextFailure;
+use super::fault::{GpuRecord, RecordedFault};
 use super::launch_log::LaunchLog;
 use super::module::Modules;
-use super::streams::Streams;
+use super::streams::ContextStreams;
 use crate::device::DeviceError;
 use crate::device::machine::{StreamMark, Transfer};
 
@@ -35,7 +35,7 @@ pub(super) struct Core {
     live: RwLock<Option<Live>>,
     log: Arc<Mutex<LaunchLog>>,
     /// The fault that ended this context alone.
-    fault: Fault,
+    fault: RecordedFault,
     gpu: Arc<GpuRecord>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Core {
 pub(super) struct Live {
     pub(super) modules: Mutex<Modules>,
     pub(super) cache: Mutex<Cache>,
-    pub(super) streams: Streams,
+    pub(super) streams: ContextStreams,
     /// Last, so that it is destroyed after its contents.
     context: Context,
 }
@@ -134,7 +134,7 @@ impl Live {
         let context = Context::new(gpu.as_raw(), kind)?;
         context.push()?;
         let current = Current { _not_send: std::marker::PhantomData };
-        let streams = Streams::new()?;
+        let streams = ContextStreams::new()?;
         drop(current);
         Ok(Self { modules: Mutex::new(modules), cache: Mutex::new(cache), streams, context })
     }
@@ -179,18 +179,27 @@ impl Drop for Current {
 
 impl Core {
     pub(super) fn new(label: String, gpu: Arc<GpuRecord>, live: Live) -> Self {
-        Self { label, live: RwLock::new(Some(live)), log: gpu.new_log(), fault: Fault::default(), gpu }
+        Self {
+            label,
+            live: RwLock::new(Some(live)),
+            log: gpu.new_log(),
+            fault: RecordedFault::default(),
+            gpu,
+        }
     }
 
     /// Runs `body` with the context current.
-    pub(super) fn with<R>(&self, body: impl FnOnce(&Live) -> Result<R, Failure>) -> Result<R, DeviceError> {
-        self.with_live(|live| live.enter().map_err(Failure::from).and_then(|_current| body(live)))
+    pub(super) fn with<R>(
+        &self,
+        body: impl FnOnce(&Live) -> Result<R, ContextFailure>,
+    ) -> Result<R, DeviceError> {
+        self.with_live(|live| live.enter().map_err(ContextFailure::from).and_then(|_current| body(live)))
     }
 
     /// Runs `body`, which enters the context itself to call the driver.
     pub(super) fn with_live<R>(
         &self,
-        body: impl FnOnce(&Live) -> Result<R, Failure>,
+        body: impl FnOnce(&Live) -> Result<R, ContextFailure>,
     ) -> Result<R, DeviceError> {
         let result = match &*self.live.read() {
             Some(live) if !self.gpu.fault().is_recorded() => Some(body(live)),
@@ -206,7 +215,7 @@ impl Core {
     ) -> Result<R, DeviceError> {
         let result = match &mut *self.live.write() {
             Some(live) if !self.gpu.fault().is_recorded() => {
-                Some(live.enter().and_then(|_current| body(live)).map_err(Failure::from))
+                Some(live.enter().and_then(|_current| body(live)).map_err(ContextFailure::from))
             }
             _ => None,
         };
@@ -214,10 +223,10 @@ impl Core {
     }
 
     /// Converts the result of a call; `None` means that the context has ended. The caller holds no lock.
-    fn conclude<R>(&self, result: Option<Result<R, Failure>>) -> Result<R, DeviceError> {
+    fn conclude<R>(&self, result: Option<Result<R, ContextFailure>>) -> Result<R, DeviceError> {
         result.ok_or_else(|| self.lost())?.map_err(|failure| match failure {
-            Failure::Fatal(error) => self.lose(error),
-            Failure::Call(error) if error.ends_context() => self.lose(error),
+            ContextFailure::Fatal(error) => self.lose(error),
+            ContextFailure::Call(error) if error.ends_context() => self.lose(error),
             other => other.into_error(&self.label),
         })
     }
@@ -247,15 +256,15 @@ impl Core {
 
     /// Waits for a stream. If that fails, the context is ended, and with it all access of the stream to host
     /// memory.
-    pub(super) fn wait(&self, live: &Live, stream: u32) -> Result<(), Failure> {
+    pub(super) fn wait(&self, live: &Live, stream: u32) -> Result<(), ContextFailure> {
         let launches = self.log.lock().launches();
-        live.streams.queue(stream).synchronize().map_err(Failure::Fatal)?;
+        live.streams.queue(stream).synchronize().map_err(ContextFailure::Fatal)?;
         self.log.lock().finished(stream, launches);
         Ok(())
     }
 
     /// Waits for all streams.
-    pub(super) fn wait_for_all(&self, live: &Live) -> Result<(), Failure> {
+    pub(super) fn wait_for_all(&self, live: &Live) -> Result<(), ContextFailure> {
         (0..live.streams.count()).try_for_each(|stream| self.wait(live, stream))
     }
 
@@ -282,8 +291,8 @@ impl Drop for Core {
     fn drop(&mut self) {
         // If a fault were seen later, its kernels could not be named.
         if let Some(live) = &*self.live.read()
-            && let Err(Failure::Call(error) | Failure::Fatal(error)) =
-                live.enter().map_err(Failure::from).and_then(|_current| self.wait_for_all(live))
+            && let Err(ContextFailure::Call(error) | ContextFailure::Fatal(error)) =
+                live.enter().map_err(ContextFailure::from).and_then(|_current| self.wait_for_all(live))
             && error.ends_gpu()
         {
             self.gpu.record(&self.label, error);
@@ -345,7 +354,7 @@ impl Mark {
 
     /// Marks the end of a copy between host and device that was just started. If that fails, waits for the
     /// copy.
-    pub(super) fn after_copy(core: &Arc<Core>, live: &Live, stream: u32) -> Result<Self, Failure> {
+    pub(super) fn after_copy(core: &Arc<Core>, live: &Live, stream: u32) -> Result<Self, ContextFailure> {
         Self::record_in(core, live, stream, Time::Unknown).map_err(|error| match core.wait(live, stream) {
             Ok(()) => error.into(),
             Err(failure) => failure,
@@ -377,7 +386,7 @@ impl Mark {
 impl Transfer for Mark {
     fn wait(&self) -> Result<(), DeviceError> {
         // Fatal: the context is ended to stop a copy that cannot be waited for.
-        self.0.core().with(|_| self.0.synchronize().map_err(Failure::Fatal))
+        self.0.core().with(|_| self.0.synchronize().map_err(ContextFailure::Fatal))
     }
 
     fn is_done(&self) -> bool {

@@ -9,7 +9,7 @@ use evenpath_simt::kernel::KernelInfo;
 
 /// Properties of an entry that a launch depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct PtxEntry {
     /// Bytes of each parameter; `None` if its type is not a PTX scalar.
     parameters: Vec<Option<usize>>,
     /// Threads per block, by `.maxntid` or `.reqntid`, if stated.
@@ -36,8 +36,8 @@ pub(super) fn compare(text: &str, kernels: &[&'static KernelInfo]) -> Result<(),
             after.find(|c: char| c.is_whitespace() || matches!(c, '(' | '{')).unwrap_or(after.len());
         let (name, declaration) = after.split_at(name_end);
         let kernel = kernels.iter().find(|kernel| kernel.name == name);
-        let (Some(kernel), Some(found)) = (kernel, Entry::parse(declaration)) else { continue };
-        let expected = Entry::of(kernel, &found);
+        let (Some(kernel), Some(found)) = (kernel, PtxEntry::parse(declaration)) else { continue };
+        let expected = PtxEntry::of(kernel, &found);
         if found != expected {
             let (expected, found) = (expected.to_string(), found.to_string());
             return Err(Mismatch { kernel: kernel.name, expected, found });
@@ -46,7 +46,7 @@ pub(super) fn compare(text: &str, kernels: &[&'static KernelInfo]) -> Result<(),
     Ok(())
 }
 
-impl Entry {
+impl PtxEntry {
     /// Returns the table's properties of a kernel, limited to those that `stated` has.
     fn of(kernel: &KernelInfo, stated: &Self) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl Entry {
     }
 }
 
-impl fmt::Display for Entry {
+impl fmt::Display for PtxEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sizes =
             self.parameters.iter().map(|bytes| bytes.map_or("?".to_owned(), |bytes| bytes.to_string()));

@@ -4,20 +4,20 @@ use super::driver::{CallError, describe};
 use crate::device::DeviceError;
 
 /// A failed call in a context.
-pub(super) enum Failure {
+pub(super) enum ContextFailure {
     Call(CallError),
     /// A failure after which the context must not be used, whatever its code.
     Fatal(CallError),
     Error(DeviceError),
 }
 
-impl From<CallError> for Failure {
+impl From<CallError> for ContextFailure {
     fn from(error: CallError) -> Self {
         Self::Call(error)
     }
 }
 
-impl From<DeviceError> for Failure {
+impl From<DeviceError> for ContextFailure {
     fn from(error: DeviceError) -> Self {
         Self::Error(error)
     }
@@ -45,7 +45,7 @@ impl CallError {
     }
 }
 
-impl Failure {
+impl ContextFailure {
     /// Converts the error of a call outside any context.
     pub(super) fn into_error(self, device: &str) -> DeviceError {
         match self {

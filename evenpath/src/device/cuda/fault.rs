@@ -15,30 +15,30 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::Mutex;
 
 use super::driver::{CallError, describe};
-use super::failure::Failure;
+use super::failure::ContextFailure;
 use super::launch_log::LaunchLog;
 use crate::device::DeviceError;
 
 /// A recorded fault. The first call that fails because of it returns the fault, later ones the loss of the
 /// device.
 #[derive(Debug, Default)]
-pub(super) struct Fault {
-    cause: OnceLock<Cause>,
+pub(super) struct RecordedFault {
+    cause: OnceLock<FaultDetails>,
     is_told: AtomicBool,
 }
 
 /// Details of a fault.
 #[derive(Debug, Clone, Default)]
-struct Cause {
+struct FaultDetails {
     device: String,
     kernels: Vec<&'static str>,
     reason: String,
 }
 
-impl Fault {
+impl RecordedFault {
     /// Records an error on `device`, caused by any of `kernels`; the first record stays.
     pub(super) fn record(&self, device: &str, error: CallError, kernels: impl FnOnce() -> Vec<&'static str>) {
-        self.cause.get_or_init(|| Cause {
+        self.cause.get_or_init(|| FaultDetails {
             device: device.to_owned(),
             kernels: kernels(),
             reason: describe(error.code),
@@ -51,7 +51,7 @@ impl Fault {
 
     /// Returns the error of a call on a device object that the recorded fault ended.
     pub(super) fn tell(&self, device: &str) -> DeviceError {
-        let (device, Cause { kernels, reason, .. }) = (device.to_owned(), self.cause());
+        let (device, FaultDetails { kernels, reason, .. }) = (device.to_owned(), self.cause());
         if self.is_told.swap(true, Relaxed) {
             DeviceError::DeviceLost { device, kernels, reason }
         } else {
@@ -59,7 +59,7 @@ impl Fault {
         }
     }
 
-    fn cause(&self) -> Cause {
+    fn cause(&self) -> FaultDetails {
         self.cause.get().cloned().unwrap_or_default()
     }
 }
@@ -69,7 +69,7 @@ impl Fault {
 pub(super) struct GpuRecord {
     /// Logs of the live device objects, in order of creation.
     logs: Mutex<Vec<Weak<Mutex<LaunchLog>>>>,
-    fault: Fault,
+    fault: RecordedFault,
 }
 
 impl GpuRecord {
@@ -89,7 +89,7 @@ impl GpuRecord {
     }
 
     /// Returns the fault that ended the use of the GPU, if recorded.
-    pub(super) fn fault(&self) -> &Fault {
+    pub(super) fn fault(&self) -> &RecordedFault {
         &self.fault
     }
 
@@ -103,13 +103,13 @@ impl GpuRecord {
         if !self.fault.is_recorded() {
             return Ok(());
         }
-        let Cause { device, kernels, reason } = self.fault.cause();
+        let FaultDetails { device, kernels, reason } = self.fault.cause();
         Err(DeviceError::GpuLost { device, kernels, reason })
     }
 
     /// Returns the error of a failed creation of a device object.
-    pub(super) fn refusal(&self, device: &str, failure: Failure) -> DeviceError {
-        if let Failure::Call(error) | Failure::Fatal(error) = &failure
+    pub(super) fn refusal(&self, device: &str, failure: ContextFailure) -> DeviceError {
+        if let ContextFailure::Call(error) | ContextFailure::Fatal(error) = &failure
             && error.ends_gpu()
         {
             self.record(device, *error);

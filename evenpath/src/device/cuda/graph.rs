@@ -11,12 +11,12 @@ use cust::sys::{self, CUgraph, CUgraphExec, CUresult, CUstream, CUstreamCaptureM
 
 use super::context::{Core, Live};
 use super::driver::{check, check_raw};
-use super::failure::Failure;
+use super::failure::ContextFailure;
 use super::parameters::{ParameterBytes, launch};
 use crate::device::DeviceError;
 use crate::device::machine;
-use crate::device::node::Node;
-use crate::device::order::Access;
+use crate::device::node::GraphNode;
+use crate::device::order::MemoryAccess;
 
 /// A graph that is ready to launch.
 pub(super) struct Executable {
@@ -35,7 +35,7 @@ impl Executable {
     /// # Safety
     ///
     /// The same as for [`Machine::instantiate`](machine::Machine::instantiate).
-    pub(super) unsafe fn new(core: &Arc<Core>, nodes: &[Node]) -> Result<Self, DeviceError> {
+    pub(super) unsafe fn new(core: &Arc<Core>, nodes: &[GraphNode]) -> Result<Self, DeviceError> {
         let graph = core.with(|live| {
             // SAFETY: guaranteed by the caller.
             let captured = unsafe { Captured::new(live, nodes) }?;
@@ -50,10 +50,10 @@ impl Executable {
     }
 }
 
-fn kernels(nodes: &[Node]) -> Vec<&'static str> {
+fn kernels(nodes: &[GraphNode]) -> Vec<&'static str> {
     let mut names = Vec::new();
     for node in nodes {
-        if let Node::Launch { kernel, .. } = node
+        if let GraphNode::Launch { kernel, .. } = node
             && !names.contains(&kernel.name)
         {
             names.push(kernel.name);
@@ -63,7 +63,7 @@ fn kernels(nodes: &[Node]) -> Vec<&'static str> {
 }
 
 impl machine::Executable for Executable {
-    unsafe fn launch(&self, stream: u32, accesses: &[Access]) -> Result<(), DeviceError> {
+    unsafe fn launch(&self, stream: u32, accesses: &[MemoryAccess]) -> Result<(), DeviceError> {
         self.core.with(|live| {
             Ok(live.streams.enqueue(
                 stream,
@@ -78,7 +78,7 @@ impl machine::Executable for Executable {
         })
     }
 
-    unsafe fn update(&mut self, nodes: &[Node]) -> Result<bool, DeviceError> {
+    unsafe fn update(&mut self, nodes: &[GraphNode]) -> Result<bool, DeviceError> {
         let is_updated = self.core.with(|live| {
             // SAFETY: guaranteed by the caller.
             let captured = unsafe { Captured::new(live, nodes) }?;
@@ -116,10 +116,10 @@ impl Captured {
     /// # Safety
     ///
     /// The same as for [`Machine::instantiate`](machine::Machine::instantiate).
-    unsafe fn new(live: &Live, nodes: &[Node]) -> Result<Self, Failure> {
+    unsafe fn new(live: &Live, nodes: &[GraphNode]) -> Result<Self, ContextFailure> {
         // Modules are loaded first: loading would break a capture.
         for node in nodes {
-            if let Node::Launch { kernel, shared, .. } = node {
+            if let GraphNode::Launch { kernel, shared, .. } = node {
                 live.modules.lock().function(kernel, *shared)?;
             }
         }
@@ -157,9 +157,9 @@ impl Drop for Captured {
 /// # Safety
 ///
 /// The same as for [`Machine::instantiate`](machine::Machine::instantiate).
-unsafe fn put(live: &Live, node: &Node, stream: CUstream) -> Result<(), Failure> {
+unsafe fn put(live: &Live, node: &GraphNode, stream: CUstream) -> Result<(), ContextFailure> {
     match node {
-        Node::Launch { kernel, grid, shared, arguments } => {
+        GraphNode::Launch { kernel, grid, shared, arguments } => {
             let function = live.modules.lock().function(kernel, *shared)?;
             let parameters = ParameterBytes::new(kernel, arguments);
             // SAFETY: guaranteed by the caller.
@@ -167,15 +167,15 @@ unsafe fn put(live: &Live, node: &Node, stream: CUstream) -> Result<(), Failure>
                 launch(function, (*grid, kernel.block_size, shared.dynamic_bytes), stream, &parameters)
             }?;
         }
-        &Node::Zero { address, bytes } => {
+        &GraphNode::Zero { address, bytes } => {
             // SAFETY: guaranteed by the caller.
             check_raw("cuMemsetD8", unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, stream) })?;
         }
-        &Node::Store { address, word } => {
+        &GraphNode::Store { address, word } => {
             // SAFETY: guaranteed by the caller.
             check_raw("cuMemsetD32", unsafe { sys::cuMemsetD32Async(address, word, 1, stream) })?;
         }
-        &Node::Copy { from, to, bytes } => {
+        &GraphNode::Copy { from, to, bytes } => {
             // SAFETY: guaranteed by the caller.
             check_raw("cuMemcpyDtoD", unsafe {
                 sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, stream)

@@ -22,9 +22,9 @@ use super::properties::{describe, find, memory_info};
 use super::ptx::Ptx;
 use crate::device::error::{DeviceError, Version};
 use crate::device::kernels::{Kernels, OwnKernels};
-use crate::device::machine::{Block, Executable, Machine, Mailbox, Moment, Transfer};
-use crate::device::node::Node;
-use crate::device::order::Access;
+use crate::device::machine::{Executable, Machine, Mailbox, MemoryBlock, Moment, Transfer};
+use crate::device::node::GraphNode;
+use crate::device::order::MemoryAccess;
 use crate::device::properties::DeviceProperties;
 use crate::device::shared::SharedMemory;
 
@@ -72,7 +72,7 @@ impl Cuda {
         put: impl FnOnce(CUstream) -> Result<(), CallError>,
     ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
         self.core.with(|live| {
-            live.streams.enqueue(stream, || Access::copy(from, to, bytes as u64), put)?;
+            live.streams.enqueue(stream, || MemoryAccess::copy(from, to, bytes as u64), put)?;
             Ok(Some(Box::new(Mark::after_copy(&self.core, live, stream)?) as Box<dyn Transfer>))
         })
     }
@@ -90,7 +90,7 @@ impl Machine for Cuda {
         })
     }
 
-    fn allocate(&self, bytes: u64) -> Result<Block, DeviceError> {
+    fn allocate(&self, bytes: u64) -> Result<MemoryBlock, DeviceError> {
         self.core.with_live(|live| {
             let mut cache = live.cache.lock();
             if let Some(block) = cache.take(bytes) {
@@ -115,7 +115,7 @@ impl Machine for Cuda {
                 }
                 other => other?,
             };
-            Ok(Block { address, bytes: rounded })
+            Ok(MemoryBlock { address, bytes: rounded })
         })
     }
 
@@ -138,7 +138,7 @@ impl Machine for Cuda {
     fn put_foreign(
         &self,
         stream: u32,
-        accesses: &[Access],
+        accesses: &[MemoryAccess],
         put: &mut dyn FnMut(*mut c_void),
     ) -> Result<(), DeviceError> {
         self.core.with(|live| {
@@ -179,7 +179,7 @@ impl Machine for Cuda {
         })
     }
 
-    unsafe fn free(&self, block: Block) {
+    unsafe fn free(&self, block: MemoryBlock) {
         self.core.release(|live| {
             let evicted = live.cache.lock().put(block);
             if !evicted.is_empty()
@@ -211,7 +211,7 @@ impl Machine for Cuda {
             // line waits for it, and if that fails the context is destroyed before this function returns.
             let copy =
                 |to| unsafe { sys::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), to) };
-            let access = || [Access::write(address, bytes.len() as u64)];
+            let access = || [MemoryAccess::write(address, bytes.len() as u64)];
             live.streams.enqueue(stream, access, |to| check_raw("cuMemcpyHtoD", copy(to)))?;
             self.core.wait(live, stream)
         })
@@ -221,7 +221,7 @@ impl Machine for Cuda {
         self.core.with(|live| {
             let (own, len) = (bytes.as_mut_ptr(), bytes.len());
             let copy = |to| {
-                let access = || [Access::read(address, len as u64)];
+                let access = || [MemoryAccess::read(address, len as u64)];
                 live.streams.enqueue(stream, access, |from| {
                     // SAFETY: as for `write`; `to` has that many bytes, which are not read before the wait.
                     check_raw("cuMemcpyDtoH", unsafe { sys::cuMemcpyDtoHAsync_v2(to, address, len, from) })
@@ -292,7 +292,7 @@ impl Machine for Cuda {
 
     unsafe fn zero(&self, stream: u32, address: u64, bytes: u64) -> Result<(), DeviceError> {
         self.core.with(|live| {
-            let access = || [Access::write(address, bytes)];
+            let access = || [MemoryAccess::write(address, bytes)];
             Ok(live.streams.enqueue(stream, access, |to| {
                 // SAFETY: the caller guarantees the range.
                 check_raw("cuMemsetD8", unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, to) })
@@ -302,7 +302,7 @@ impl Machine for Cuda {
 
     unsafe fn store(&self, stream: u32, address: u64, word: u32) -> Result<(), DeviceError> {
         self.core.with(|live| {
-            let access = || [Access::write(address, 4)];
+            let access = || [MemoryAccess::write(address, 4)];
             Ok(live.streams.enqueue(stream, access, |to| {
                 // SAFETY: the caller guarantees the word.
                 check_raw("cuMemsetD32", unsafe { sys::cuMemsetD32Async(address, word, 1, to) })
@@ -312,7 +312,7 @@ impl Machine for Cuda {
 
     unsafe fn copy(&self, stream: u32, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
         self.core.with(|live| {
-            let accesses = || Access::copy(from, to, bytes);
+            let accesses = || MemoryAccess::copy(from, to, bytes);
             Ok(live.streams.enqueue(stream, accesses, |stream| {
                 // SAFETY: the caller guarantees the ranges.
                 let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, stream) };
@@ -339,7 +339,7 @@ impl Machine for Cuda {
         self.core.with(|live| {
             let function = live.modules.lock().function(kernel, shared)?;
             let size = (grid, kernel.block_size, shared.dynamic_bytes);
-            let accesses = || Access::of_launch(kernel, arguments);
+            let accesses = || MemoryAccess::of_launch(kernel, arguments);
             Ok(live.streams.enqueue(stream, accesses, |to| {
                 // SAFETY: the function is of a module in the current context, and the caller guarantees the
                 // arguments.
@@ -349,7 +349,7 @@ impl Machine for Cuda {
         })
     }
 
-    unsafe fn instantiate(&self, nodes: &[Node]) -> Result<Option<Box<dyn Executable>>, DeviceError> {
+    unsafe fn instantiate(&self, nodes: &[GraphNode]) -> Result<Option<Box<dyn Executable>>, DeviceError> {
         // SAFETY: guaranteed by the caller.
         Ok(Some(Box::new(unsafe { graph::Executable::new(&self.core, nodes) }?)))
     }

@@ -16,7 +16,7 @@ use evenpath_simt::kernel::KernelInfo;
 use super::compile::JointModule;
 use super::driver::{CallError, check, check_raw, describe};
 use super::entry::{self, Mismatch};
-use super::failure::Failure;
+use super::failure::ContextFailure;
 use super::properties::multiprocessor_shared_bytes;
 use super::ptx::{self, Ptx};
 use crate::device::shared::SharedMemory;
@@ -117,7 +117,7 @@ impl Modules {
         &mut self,
         kernel: &'static KernelInfo,
         shared: SharedMemory,
-    ) -> Result<CUfunction, Failure> {
+    ) -> Result<CUfunction, ContextFailure> {
         let function = self.sized(kernel, shared.dynamic_bytes)?;
         let (handle, before) = (function.handle, function.divided_for);
         if shared != before && (shared.blocks.is_some() || before.blocks.is_some()) {
@@ -127,7 +127,11 @@ impl Modules {
     }
 
     /// Returns a kernel, set up for `dynamic_shared` bytes of dynamic shared memory. The context is current.
-    fn sized(&mut self, kernel: &'static KernelInfo, dynamic_shared: u32) -> Result<&mut Function, Failure> {
+    fn sized(
+        &mut self,
+        kernel: &'static KernelInfo,
+        dynamic_shared: u32,
+    ) -> Result<&mut Function, ContextFailure> {
         let function = self.entry(kernel)?;
         let bytes = kernel.shared_bytes.saturating_add(dynamic_shared);
         if bytes > DEFAULT_SHARED && dynamic_shared > function.dynamic_shared {
@@ -142,7 +146,7 @@ impl Modules {
     }
 
     /// Tells the driver how a kernel wants the memory divided between shared memory and L1.
-    fn divide(&mut self, kernel: &'static KernelInfo, shared: SharedMemory) -> Result<(), Failure> {
+    fn divide(&mut self, kernel: &'static KernelInfo, shared: SharedMemory) -> Result<(), ContextFailure> {
         let percent = match shared.blocks {
             None => CUshared_carveout::CU_SHAREDMEM_CARVEOUT_DEFAULT as i32,
             Some(blocks) => {
@@ -166,7 +170,7 @@ impl Modules {
         &mut self,
         kernel: &'static KernelInfo,
         dynamic_shared: u32,
-    ) -> Result<u32, Failure> {
+    ) -> Result<u32, ContextFailure> {
         let function = self.sized(kernel, dynamic_shared)?;
         if let Some((shared, blocks)) = function.resident_blocks
             && shared == dynamic_shared
@@ -189,7 +193,7 @@ impl Modules {
     }
 
     /// Returns a kernel from its module, loading the module if necessary.
-    fn entry(&mut self, kernel: &'static KernelInfo) -> Result<&mut Function, Failure> {
+    fn entry(&mut self, kernel: &'static KernelInfo) -> Result<&mut Function, ContextFailure> {
         Ok(match self.functions.entry(kernel.name) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
@@ -217,7 +221,7 @@ fn find(
     driver: Version,
     loaded: &mut HashMap<&'static str, Module>,
     kernel: &'static KernelInfo,
-) -> Result<CUfunction, Failure> {
+) -> Result<CUfunction, ContextFailure> {
     let key = if ptx.is_built_in() { kernel.name } else { kernel.module };
     let module = match loaded.entry(key) {
         Entry::Occupied(entry) => entry.into_mut(),
@@ -238,7 +242,7 @@ fn find_own(
     driver: Version,
     loaded: &mut HashMap<&'static str, Module>,
     kernel: &'static KernelInfo,
-) -> Result<CUfunction, Failure> {
+) -> Result<CUfunction, ContextFailure> {
     let module = match loaded.entry(kernel.name) {
         Entry::Occupied(entry) => entry.into_mut(),
         Entry::Vacant(entry) => entry.insert(load(own.target, PROGRAM, driver, kernel.module, &own.text)?),
@@ -247,7 +251,11 @@ fn find_own(
 }
 
 /// Returns the handle of a kernel in a loaded module.
-fn handle(module: &Module, kernel: &'static KernelInfo, origin: String) -> Result<CUfunction, Failure> {
+fn handle(
+    module: &Module,
+    kernel: &'static KernelInfo,
+    origin: String,
+) -> Result<CUfunction, ContextFailure> {
     match check("cuModuleGetFunction", module.get_function(kernel.name)) {
         Ok(function) => Ok(function.to_raw()),
         Err(error) if error.code == CUresult::CUDA_ERROR_NOT_FOUND as i32 => {
@@ -266,7 +274,13 @@ fn whole_module(ptx: &Ptx, name: &str) -> Result<String, DeviceError> {
 }
 
 /// Loads `text`, the named module for a target, into the current context.
-fn load(target: u32, origin: &str, driver: Version, name: &str, text: &str) -> Result<Module, Failure> {
+fn load(
+    target: u32,
+    origin: &str,
+    driver: Version,
+    name: &str,
+    text: &str,
+) -> Result<Module, ContextFailure> {
     let refused = |message: String, log: String| DeviceError::Module {
         module: name.to_owned(),
         target,

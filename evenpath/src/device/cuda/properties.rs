@@ -5,13 +5,13 @@ use cust::device::{Device as Gpu, DeviceAttribute};
 use cust::sys::{self, CUdevice_attribute, CUresult};
 
 use super::driver::{CallError, check, check_raw};
-use super::failure::Failure;
+use super::failure::ContextFailure;
 use crate::device::error::{DeviceError, Version};
 use crate::device::properties::DeviceProperties;
 
 /// Finds a GPU by its number.
-pub(super) fn find(ordinal: u32) -> Result<Gpu, Failure> {
-    let no_such_gpu = |count| Failure::Error(DeviceError::NoSuchGpu { ordinal, count });
+pub(super) fn find(ordinal: u32) -> Result<Gpu, ContextFailure> {
+    let no_such_gpu = |count| ContextFailure::Error(DeviceError::NoSuchGpu { ordinal, count });
     match check("cuInit", cust::init(cust::CudaFlags::empty())) {
         Err(error) if error.code == CUresult::CUDA_ERROR_NO_DEVICE as i32 => {
             return Err(no_such_gpu(0));

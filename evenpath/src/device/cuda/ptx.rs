@@ -24,7 +24,7 @@ type Targets = &'static [(u32, &'static [Module])];
 /// The PTX modules for one GPU.
 #[derive(Debug)]
 pub(super) struct Ptx {
-    origin: Origin,
+    origin: PtxOrigin,
     /// The newest target that the GPU runs.
     target: u32,
     /// The target and older ones, newest first.
@@ -32,7 +32,7 @@ pub(super) struct Ptx {
 }
 
 #[derive(Debug)]
-enum Origin {
+enum PtxOrigin {
     BuiltIn(Targets),
     Folder(PathBuf),
 }
@@ -42,13 +42,13 @@ impl Ptx {
     /// library.
     pub(super) fn for_gpu(device: &str, capability: (u32, u32)) -> Result<Self, DeviceError> {
         let origin = match std::env::var_os(FOLDER_VARIABLE) {
-            Some(folder) if !folder.is_empty() => Origin::Folder(folder.into()),
-            _ => Origin::BuiltIn(modules::TARGETS),
+            Some(folder) if !folder.is_empty() => PtxOrigin::Folder(folder.into()),
+            _ => PtxOrigin::BuiltIn(modules::TARGETS),
         };
         Self::choose(origin, device, capability)
     }
 
-    fn choose(origin: Origin, device: &str, capability: (u32, u32)) -> Result<Self, DeviceError> {
+    fn choose(origin: PtxOrigin, device: &str, capability: (u32, u32)) -> Result<Self, DeviceError> {
         let mut targets = origin.targets()?;
         targets.sort_unstable_by_key(|&target| Reverse(target));
         let Some(&oldest) = targets.last() else {
@@ -75,12 +75,12 @@ impl Ptx {
     /// Returns the text of a module that is stored for this very target.
     fn module_of(&self, target: u32, name: &str) -> Result<Option<String>, DeviceError> {
         match &self.origin {
-            Origin::BuiltIn(targets) => {
+            PtxOrigin::BuiltIn(targets) => {
                 let modules = targets.iter().find(|(own, _)| *own == target).map_or(&[][..], |(_, own)| own);
                 let module = modules.iter().find(|(module, _)| *module == name);
                 Ok(module.map(|(_, text)| retarget(inflate(text), target, self.target)))
             }
-            Origin::Folder(folder) => {
+            PtxOrigin::Folder(folder) => {
                 let path = module_path(folder, target, name);
                 match std::fs::read_to_string(&path) {
                     Ok(text) => Ok(Some(text)),
@@ -129,8 +129,8 @@ impl Ptx {
     /// Location of a module, for messages: its file, unless it is built in.
     pub(super) fn location(&self, name: &str) -> String {
         match &self.origin {
-            Origin::BuiltIn(_) => format!("module `{name}` of {}", self.origin),
-            Origin::Folder(folder) => {
+            PtxOrigin::BuiltIn(_) => format!("module `{name}` of {}", self.origin),
+            PtxOrigin::Folder(folder) => {
                 format!("{} ({FOLDER_VARIABLE})", module_path(folder, self.target, name).display())
             }
         }
@@ -143,7 +143,7 @@ impl Ptx {
 
     /// Returns whether the modules are the library's own.
     pub(super) fn is_built_in(&self) -> bool {
-        matches!(self.origin, Origin::BuiltIn(_))
+        matches!(self.origin, PtxOrigin::BuiltIn(_))
     }
 
     /// Location of the modules, for messages.
@@ -152,7 +152,7 @@ impl Ptx {
     }
 }
 
-impl Origin {
+impl PtxOrigin {
     fn targets(&self) -> Result<Vec<u32>, DeviceError> {
         match self {
             Self::BuiltIn(targets) => Ok(targets.iter().map(|(target, _)| *target).collect()),
@@ -187,7 +187,7 @@ fn folder_targets(folder: &Path) -> std::io::Result<Vec<u32>> {
     Ok(targets)
 }
 
-impl std::fmt::Display for Origin {
+impl std::fmt::Display for PtxOrigin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::BuiltIn(_) => f.write_str("the library"),
@@ -276,7 +276,7 @@ mod tests {
         let scan = "// generated\n.version 7.8\n.target sm_90\n";
         let of_90 = vec![("scan", compressed(scan)), ("sort", compressed(""))];
         let targets: Targets = vec![(75, &*of_75.leak()), (90, &*of_90.leak())].leak();
-        Ptx::choose(Origin::BuiltIn(targets), "gpu", capability)
+        Ptx::choose(PtxOrigin::BuiltIn(targets), "gpu", capability)
     }
 
     #[test]
@@ -300,7 +300,8 @@ mod tests {
     fn every_kernel_can_be_cut_out() {
         for &(target, _) in modules::TARGETS {
             let capability = (target / 10, target % 10);
-            let ptx = Ptx::choose(Origin::BuiltIn(modules::TARGETS), "a GPU", capability).expect("a target");
+            let ptx =
+                Ptx::choose(PtxOrigin::BuiltIn(modules::TARGETS), "a GPU", capability).expect("a target");
             for kernel in evenpath_kernels::kernels() {
                 let text = ptx.kernel(kernel.module, kernel.name).expect("the module").expect("the kernel");
                 assert_eq!(text.matches(".entry").count(), 1, "{}", kernel.name);
@@ -315,7 +316,8 @@ mod tests {
     fn kernels_of_several_modules_make_one_text() {
         for &(target, _) in modules::TARGETS {
             let capability = (target / 10, target % 10);
-            let ptx = Ptx::choose(Origin::BuiltIn(modules::TARGETS), "a GPU", capability).expect("a target");
+            let ptx =
+                Ptx::choose(PtxOrigin::BuiltIn(modules::TARGETS), "a GPU", capability).expect("a target");
             let kernels = evenpath_kernels::kernels();
             let text = ptx.kernels(&kernels).expect("all kernels");
             let names: HashSet<_> =
@@ -361,7 +363,7 @@ mod tests {
     #[test]
     fn a_folder_replaces_the_built_in_ptx() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let origin = || Origin::Folder(folder.path().to_owned());
+        let origin = || PtxOrigin::Folder(folder.path().to_owned());
         let error = Ptx::choose(origin(), "gpu", (9, 0)).expect_err("an empty folder").to_string();
         assert!(error.contains("no PTX") && error.contains(FOLDER_VARIABLE), "{error}");
 
@@ -396,7 +398,7 @@ mod tests {
 
     #[test]
     fn a_missing_folder_is_an_error() {
-        let origin = Origin::Folder("/no/such/folder".into());
+        let origin = PtxOrigin::Folder("/no/such/folder".into());
         let error = Ptx::choose(origin, "gpu", (9, 0)).expect_err("no such folder");
         assert!(matches!(error, DeviceError::ReadPtx { .. }), "{error}");
     }

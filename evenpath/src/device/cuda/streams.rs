@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::driver::{CallError, check_raw};
 use super::event::{Event, Time};
 use super::landing::Landing;
-use crate::device::order::{Access, Order, Step};
+use crate::device::order::{MemoryAccess, Order, StreamStep};
 
 /// Number of events that a stream keeps. A wait for an older operation becomes one for the oldest of these.
 const MARKS: usize = 64;
@@ -89,14 +89,14 @@ impl Drop for Queue {
 }
 
 /// All streams of a context. The functions require that it is current.
-pub(super) struct Streams {
+pub(super) struct ContextStreams {
     first: Arc<Queue>,
     /// `None` while there is one stream.
-    shared: Option<Mutex<Shared>>,
+    shared: Option<Mutex<SharedStreams>>,
 }
 
 /// State for several streams.
-struct Shared {
+struct SharedStreams {
     order: Order,
     /// Streams by number; number 0 is the first.
     streams: Vec<Timeline>,
@@ -143,7 +143,7 @@ impl Timeline {
     }
 }
 
-impl Shared {
+impl SharedStreams {
     /// Makes later work on a stream wait for all earlier work on the others.
     fn follow_all(&mut self, stream: u32) -> Result<(), CallError> {
         let queue = Arc::clone(&self.streams[stream as usize].queue);
@@ -151,14 +151,14 @@ impl Shared {
             timeline.mark()?;
             if let Some((number, last)) = timeline.marks.back() {
                 queue.wait_for(last)?;
-                self.order.waited(stream, Step { stream: other, number: *number });
+                self.order.waited(stream, StreamStep { stream: other, number: *number });
             }
         }
         Ok(())
     }
 }
 
-impl Streams {
+impl ContextStreams {
     /// Creates the first stream.
     pub(super) fn new() -> Result<Self, CallError> {
         Ok(Self { first: Queue::new(CUstream_flags::CU_STREAM_DEFAULT, false)?, shared: None })
@@ -210,12 +210,12 @@ impl Streams {
     }
 
     /// Returns the state for several streams, creating it if necessary.
-    fn several(&mut self) -> &mut Shared {
+    fn several(&mut self) -> &mut SharedStreams {
         let first = &self.first;
         let shared = self.shared.get_or_insert_with(|| {
             let streams = vec![Timeline::new(Arc::clone(first))];
             let order = Order::default();
-            Mutex::new(Shared { order, streams, free: Vec::new(), free_foreign: Vec::new() })
+            Mutex::new(SharedStreams { order, streams, free: Vec::new(), free_foreign: Vec::new() })
         });
         shared.get_mut()
     }
@@ -224,7 +224,7 @@ impl Streams {
     /// stream waits for it, and waits for its operations become waits for the first stream.
     pub(super) fn give_back(&self, stream: u32) {
         let Some(mut shared) = self.shared() else { return };
-        let Shared { streams, free, free_foreign, .. } = &mut *shared;
+        let SharedStreams { streams, free, free_foreign, .. } = &mut *shared;
         let timeline = &mut streams[stream as usize];
         if !timeline.queue.is_foreign {
             return free.push(stream);
@@ -261,7 +261,7 @@ impl Streams {
 
     /// Puts an operation with these accesses on a stream through `put`, after the operations of other streams
     /// that it depends on.
-    pub(super) fn enqueue<A: AsRef<[Access]>>(
+    pub(super) fn enqueue<A: AsRef<[MemoryAccess]>>(
         &self,
         stream: u32,
         accesses: impl FnOnce() -> A,
@@ -269,14 +269,14 @@ impl Streams {
     ) -> Result<(), CallError> {
         // Held until the operation is on its stream, so that the recorded order is the stream's order.
         let Some(mut shared) = self.shared() else { return put(self.first.stream) };
-        let Shared { order, streams, free, free_foreign } = &mut *shared;
+        let SharedStreams { order, streams, free, free_foreign } = &mut *shared;
         let own = &mut streams[stream as usize];
         own.operations += 1;
         let queue = Arc::clone(&own.queue);
-        for wait in order.begin(Step { stream, number: own.operations }, accesses().as_ref()) {
+        for wait in order.begin(StreamStep { stream, number: own.operations }, accesses().as_ref()) {
             let (number, event) = streams[wait.stream as usize].after(wait.number)?;
             queue.wait_for(event)?;
-            order.waited(stream, Step { number, ..wait });
+            order.waited(stream, StreamStep { number, ..wait });
         }
         put(queue.stream)?;
         if streams.len() - free.len() - free_foreign.len() > 1 {
@@ -286,7 +286,7 @@ impl Streams {
         Ok(())
     }
 
-    fn shared(&self) -> Option<MutexGuard<'_, Shared>> {
+    fn shared(&self) -> Option<MutexGuard<'_, SharedStreams>> {
         self.shared.as_ref().map(Mutex::lock)
     }
 }

@@ -4,7 +4,7 @@ use crate::Value;
 use crate::device::DeviceVec;
 
 /// Arrays of a valid matrix.
-pub(super) struct Arrays<V: Value> {
+pub(super) struct DeviceEllArrays<V: Value> {
     pub(super) rows: usize,
     pub(super) cols: usize,
     pub(super) nnz: usize,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use evenpath_kernels::ell;
 
-use super::arrays::Arrays;
+use super::arrays::DeviceEllArrays;
 use super::plain::{DeviceEll, slots};
 use super::variant::Variant;
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
@@ -166,7 +166,7 @@ impl<V: Value> DeviceEllR<V> {
         (alpha, x): (V, &DeviceSlice<V>),
         (beta, y): (V, &mut DeviceSlice<V>),
     ) -> Result<(), OpError> {
-        let Arrays { rows, cols, column_indices, values, .. } = &*self.ell.arrays;
+        let DeviceEllArrays { rows, cols, column_indices, values, .. } = &*self.ell.arrays;
         let launcher = variant.launcher(self.device(), "ELL-R")?;
         check_product(self.device(), (*rows, *cols), x, y)?;
         if let Some(rows) = self.ell.host_rows() {

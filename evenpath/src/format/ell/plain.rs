@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use evenpath_kernels::ell;
 
-use super::arrays::Arrays;
+use super::arrays::DeviceEllArrays;
 use super::variant::Variant;
 use crate::cpu::PaddedRows;
 use crate::device::{Device, DeviceError, DeviceSlice, Upload};
@@ -32,14 +32,14 @@ use crate::{Ell, Value, cpu};
 /// ```
 #[derive(Clone)]
 pub struct DeviceEll<V: Value> {
-    pub(super) arrays: Arc<Arrays<V>>,
+    pub(super) arrays: Arc<DeviceEllArrays<V>>,
 }
 
 impl<V: Value> Upload for Ell<V> {
     type OnDevice = DeviceEll<V>;
 
     fn upload_to(&self, device: &Device) -> Result<DeviceEll<V>, DeviceError> {
-        let arrays = Arrays {
+        let arrays = DeviceEllArrays {
             rows: self.nrows(),
             cols: self.ncols(),
             nnz: self.nnz(),
@@ -84,7 +84,7 @@ impl<V: Value> DeviceEll<V> {
     ///
     /// If the device was lost or the host has too little memory.
     pub fn download(&self) -> Result<Ell<V>, DeviceError> {
-        let Arrays { rows, cols, width, column_indices, values, .. } = &*self.arrays;
+        let DeviceEllArrays { rows, cols, width, column_indices, values, .. } = &*self.arrays;
         let matrix = Ell::try_new(*rows, *cols, *width, column_indices.download()?, values.download()?);
         // The arrays are valid: only memory for the row lengths can be missing.
         matrix.map_err(|_| DeviceError::HostOutOfMemory { requested: 4 * *rows as u64 })
@@ -130,7 +130,7 @@ impl<V: Value> DeviceEll<V> {
         (alpha, x): (V, &DeviceSlice<V>),
         (beta, y): (V, &mut DeviceSlice<V>),
     ) -> Result<(), OpError> {
-        let Arrays { rows, cols, width, column_indices, values, .. } = &*self.arrays;
+        let DeviceEllArrays { rows, cols, width, column_indices, values, .. } = &*self.arrays;
         let launcher = variant.launcher(self.device(), "ELL")?;
         check_product(self.device(), (*rows, *cols), x, y)?;
         if let Some(rows) = self.host_rows() {
@@ -155,7 +155,7 @@ impl<V: Value> DeviceEll<V> {
 
     /// The rows, if the device is the CPU.
     pub(super) fn host_rows(&self) -> Option<PaddedRows<'_, V>> {
-        let Arrays { rows, host_slice, column_indices, values, .. } = &*self.arrays;
+        let DeviceEllArrays { rows, host_slice, column_indices, values, .. } = &*self.arrays;
         PaddedRows::new(self.device(), column_indices, values, *rows, host_slice)
     }
 }
@@ -167,7 +167,7 @@ pub(crate) fn slots<V: Value>(column_indices: &DeviceSlice<u32>, values: &Device
 
 impl<V: Value> fmt::Debug for DeviceEll<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Arrays { rows, cols, nnz, width, .. } = &*self.arrays;
+        let DeviceEllArrays { rows, cols, nnz, width, .. } = &*self.arrays;
         let device = self.device();
         write!(
             f,

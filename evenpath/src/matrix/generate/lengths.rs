@@ -2,14 +2,14 @@
 
 use super::published::Published;
 
-/// The top ranks are summed one by one for moments; below them lengths change little from rank to rank.
+/// The top positions are summed one by one for moments; below them lengths change little from one to the next.
 const TOP: usize = 1 << 12;
-/// Samples of the ranks below those.
+/// Samples of the positions below those.
 const SAMPLES: usize = 1 << 12;
 /// Bisections until an interval is as small as f64 can represent.
 const BISECTIONS: u32 = 100;
 
-/// Lengths by rank: rows (or nodes) ordered by length, longest first. While v falls from 1 at the longest to 0 at the
+/// Lengths by position: rows (or nodes) ordered by length, longest first. While v falls from 1 at the longest to 0 at the
 /// shortest, the length is `shortest + (longest - shortest)·vᵖ` or, if the deviation is too large for that, `longest -
 /// (longest - shortest)·(1 - v)ᵖ`. The mean and deviation determine p and the shortest.
 ///
@@ -23,9 +23,9 @@ pub(super) struct Lengths {
     /// True if most rows are short and a few long, rather than most long.
     is_tail: bool,
     /// True if lengths far below the longest are drawn from a geometric distribution whose mean is the length
-    /// of the rank.
+    /// of the position.
     is_geometric: bool,
-    /// The rank of a row is its index times this, modulo the number of rows; the two are coprime.
+    /// The position of a row is its index times this, modulo the number of rows; the two are coprime.
     stride: u64,
 }
 
@@ -98,9 +98,9 @@ impl Lengths {
         Self { shortest, exponent, ..*self }
     }
 
-    /// The length at a rank, before rounding.
-    fn at(&self, rank: usize) -> f64 {
-        let v = 1.0 - rank as f64 / self.rows as f64;
+    /// The length at a position, before rounding.
+    fn at(&self, position: usize) -> f64 {
+        let v = 1.0 - position as f64 / self.rows as f64;
         let range = self.longest - self.shortest;
         if self.is_tail {
             self.shortest + range * libm::pow(v, self.exponent)
@@ -109,24 +109,24 @@ impl Lengths {
         }
     }
 
-    /// Ranks with the number of ranks that each represents: the top ones individually, the others by samples.
-    fn ranks(&self) -> impl Iterator<Item = (usize, f64)> {
+    /// Positions with the number of positions that each represents: the top ones individually, the others by samples.
+    fn positions(&self) -> impl Iterator<Item = (usize, f64)> {
         let top = self.rows.min(TOP);
         let rest = self.rows - top;
         let samples = rest.min(SAMPLES);
         let sample =
             move |index: usize| (top + (2 * index + 1) * rest / (2 * samples), rest as f64 / samples as f64);
-        (0..top).map(|rank| (rank, 1.0)).chain((0..samples).map(sample))
+        (0..top).map(|position| (position, 1.0)).chain((0..samples).map(sample))
     }
 
     fn mean(&self) -> f64 {
-        self.ranks().map(|(rank, count)| self.at(rank) * count).sum::<f64>() / self.rows as f64
+        self.positions().map(|(position, count)| self.at(position) * count).sum::<f64>() / self.rows as f64
     }
 
     fn moments(&self) -> Moments {
         let (mut sum, mut square) = (0.0, 0.0);
-        for (rank, count) in self.ranks() {
-            let length = self.at(rank);
+        for (position, count) in self.positions() {
+            let length = self.at(position);
             sum += length * count;
             square += (length * length + self.variance_of(length)) * count;
         }
@@ -150,8 +150,8 @@ impl Lengths {
 
     /// The length of a row. `unit`, uniform in [0, 1), determines the draw or the rounding.
     pub(super) fn of(&self, row: usize, unit: f64) -> usize {
-        let rank = (u128::from(self.stride) * row as u128 % self.rows as u128) as usize;
-        let length = self.at(rank);
+        let position = (u128::from(self.stride) * row as u128 % self.rows as u128) as usize;
+        let length = self.at(position);
         if self.is_spread(length) {
             // The number of failures before a success: a geometric distribution with that mean.
             let ratio = length / (1.0 + length);
@@ -162,7 +162,7 @@ impl Lengths {
     }
 }
 
-/// A number coprime to `count`, near its golden section, so that consecutive rows get distant ranks.
+/// A number coprime to `count`, near its golden section, so that consecutive rows get distant positions.
 fn stride(count: usize) -> u64 {
     let mut stride = (count as f64 * 0.618_033_988_749_895) as u64;
     while greatest_common_divisor(stride, count as u64) > 1 {

@@ -18,11 +18,11 @@ use super::ParseKindError;
 /// assert_eq!(protein.longest(), 204); // nonzeros of the longest row
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Published(&'static Entry);
+pub struct Published(&'static PublishedMatrix);
 
 /// Known figures of a matrix.
 #[derive(Debug, PartialEq)]
-struct Entry {
+struct PublishedMatrix {
     name: &'static str,
     rows: usize,
     cols: usize,
@@ -34,7 +34,7 @@ struct Entry {
     structure: Structure,
 }
 
-impl Eq for Entry {}
+impl Eq for PublishedMatrix {}
 
 /// Positions of the nonzeros of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,7 +70,7 @@ impl Structure {
 macro_rules! published {
     ($($name:literal: $rows:literal x $cols:literal, $nonzeros:literal, $deviation:literal, $longest:literal,
        $structure:expr;)*) => {
-        &[$(Entry {
+        &[$(PublishedMatrix {
             name: $name, rows: $rows, cols: $cols, nonzeros: $nonzeros, deviation: $deviation, longest: $longest,
             structure: $structure,
         },)*]
@@ -81,7 +81,7 @@ use Structure::{Band, Blocks, Chromodynamics, Epidemic, Full, Local, Scattered, 
 
 /// Table II of Dalton, Olson, Baxter, Merrill, Garland, "Optimizing sparse matrix operations on GPUs using merge path"
 /// (IPDPS 2015); it does not give the longest rows.
-const TABLE_2: &[Entry] = published! {
+const TABLE_2: &[PublishedMatrix] = published! {
     "dense2": 2000 x 2000, 4_000_000, 0.0, 2000, Full;
     "protein": 36_417 x 36_417, 4_344_765, 31.86, 204, Blocks { block: 3, reach: 600 };
     "spheres": 83_334 x 83_334, 6_010_480, 19.08, 90, Blocks { block: 3, reach: 500 };
@@ -100,7 +100,7 @@ const TABLE_2: &[Entry] = published! {
 
 /// Figure 7.1 of the thesis on HiSparse, without the matrices of Table II. It prints rounded sizes; the missing digits
 /// are chosen such that sizes and means agree.
-const FIGURE_7: &[Entry] = published! {
+const FIGURE_7: &[PublishedMatrix] = published! {
     "asia-osm": 11_950_757 x 11_950_757, 25_423_206, 0.5, 9, Band { reach: 500 };
     "asic-320k": 321_821 x 321_821, 2_635_364, 503.0, 203_800, Local { reach: 500 };
     "ldoor": 952_203 x 952_203, 46_522_475, 11.9, 77, Blocks { block: 7, reach: 300 };

@@ -40,7 +40,7 @@ impl Stream {
 }
 
 /// The pattern of a matrix, one row at a time.
-pub(super) struct Pattern {
+pub(super) struct RowGenerator {
     kind: Kind,
     seed: u64,
     rows: usize,
@@ -49,7 +49,7 @@ pub(super) struct Pattern {
     lengths: Option<Lengths>,
 }
 
-impl Pattern {
+impl RowGenerator {
     pub(super) fn new(kind: Kind, seed: u64) -> Self {
         let (rows, cols) = kind.shape();
         let lengths = match kind {

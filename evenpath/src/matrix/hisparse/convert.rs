@@ -10,13 +10,13 @@ use std::collections::TryReserveError;
 
 use rayon::prelude::*;
 
-use super::leaf_rows::{Leaf, LeafRow};
+use super::leaf_rows::{BinnedLeaf, LeafRow};
 use super::leaves::PlacedNode;
 use super::matrix::HiSparse;
 use super::node::{self, MAX_UNITS, pack};
 use super::options::Options;
 use super::share::share;
-use super::tree::{self, Level, Shape, depth};
+use super::tree::{self, InnerLevel, Shape, depth};
 use crate::matrix::blocks::split;
 use crate::matrix::memory::try_collect;
 use crate::matrix::padding::row_offsets;
@@ -147,8 +147,8 @@ fn bin_row<V: Value, O: Offset, const D: usize>(matrix: CsrView<'_, V, O>, leaf_
 }
 
 /// All leaves, sorted by path.
-fn sorted_leaves<V: Value>(rows: &[LeafRow<V>], depth: usize, d: usize) -> Vec<Leaf> {
-    let mut leaves: Vec<Leaf> = rows
+fn sorted_leaves<V: Value>(rows: &[LeafRow<V>], depth: usize, d: usize) -> Vec<BinnedLeaf> {
+    let mut leaves: Vec<BinnedLeaf> = rows
         .par_iter()
         .enumerate()
         .flat_map_iter(|(at, leaf_row)| {
@@ -157,7 +157,7 @@ fn sorted_leaves<V: Value>(rows: &[LeafRow<V>], depth: usize, d: usize) -> Vec<L
                 let start = end;
                 end += count as usize;
                 let path = path(u64::from(leaf_row.row), u64::from(col), depth, d);
-                Leaf { path, row: at as u32, start, count }
+                BinnedLeaf { path, row: at as u32, start, count }
             })
         })
         .collect();
@@ -176,7 +176,11 @@ pub(crate) fn path(row: u64, col: u64, depth: usize, d: usize) -> u64 {
 }
 
 /// The inner levels above leaves with these ascending paths, from the root down.
-pub(crate) fn levels(mut paths: Vec<u64>, depth: usize, d: usize) -> Result<Vec<Level>, TryReserveError> {
+pub(crate) fn levels(
+    mut paths: Vec<u64>,
+    depth: usize,
+    d: usize,
+) -> Result<Vec<InnerLevel>, TryReserveError> {
     if paths.is_empty() {
         return Ok(Vec::new());
     }
@@ -193,7 +197,7 @@ pub(crate) fn levels(mut paths: Vec<u64>, depth: usize, d: usize) -> Result<Vec<
         });
         let starts = try_collect(std::iter::once(0).chain(ends))?;
         paths = try_collect(nodes().map(|node| node[0] >> (2 * bits)))?;
-        levels.push(Level { starts, coordinates, children });
+        levels.push(InnerLevel { starts, coordinates, children });
     }
     levels.reverse();
     Ok(levels)

@@ -13,7 +13,7 @@ pub(super) struct LeafRow<V> {
 /// A leaf: its path, made of the digits of its row and column from the root down, and the location of its
 /// entries.
 #[derive(Clone, Copy)]
-pub(super) struct Leaf {
+pub(super) struct BinnedLeaf {
     pub(super) path: u64,
     /// Index into the array of rows of leaves.
     pub(super) row: u32,
@@ -21,7 +21,7 @@ pub(super) struct Leaf {
     pub(super) count: u32,
 }
 
-impl Leaf {
+impl BinnedLeaf {
     /// The coordinates and values of its entries.
     pub(super) fn entries<'a, V>(&self, rows: &'a [LeafRow<V>]) -> (&'a [u16], &'a [V]) {
         let row = &rows[self.row as usize];

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::node::{Reference, Unit};
-use super::tree::{Tree, depth};
+use super::tree::{BuiltTree, depth};
 use crate::Value;
 use crate::scale::Scale;
 
@@ -45,9 +45,9 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     const IS_NODE_SIZE: () = assert!(matches!(D, 32 | 64 | 128 | 256), "D is 32, 64, 128 or 256");
 
     /// Builds a matrix from a valid tree.
-    pub(crate) fn from_tree(rows: usize, cols: usize, nnz: usize, tree: Tree) -> Self {
+    pub(crate) fn from_tree(rows: usize, cols: usize, nnz: usize, tree: BuiltTree) -> Self {
         let () = Self::IS_NODE_SIZE;
-        let Tree { pool, root } = tree;
+        let BuiltTree { pool, root } = tree;
         Self { rows, cols, nnz, pool: Arc::new(pool), root, is_transposed: false, scale: Scale::ONE }
     }
 

@@ -19,5 +19,5 @@ pub use node::NodeKind;
 pub(crate) use node::{Reference, Unit};
 pub use options::Options;
 pub use statistics::{LevelStatistics, NodeStatistics, Statistics};
-pub(crate) use tree::{Tree, depth};
+pub(crate) use tree::{BuiltTree, depth};
 pub use validate::{InvalidNode, NodeFault};

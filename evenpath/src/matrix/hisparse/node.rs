@@ -111,7 +111,7 @@ pub(crate) fn unpack(coordinates: u16) -> (usize, usize) {
 }
 
 /// The contents of a slot: a reference to a child, or a value. In a dense node, a slot without an entry has all bits 0.
-pub(crate) trait Slot: Pod {
+pub(crate) trait SlotContent: Pod {
     fn is_absent(self) -> bool;
 
     /// Converts the slot for a dense node, where it must not look absent.
@@ -121,7 +121,7 @@ pub(crate) trait Slot: Pod {
     fn is_null_reference(self) -> bool;
 }
 
-impl Slot for Reference {
+impl SlotContent for Reference {
     fn is_absent(self) -> bool {
         self.is_null()
     }
@@ -135,7 +135,7 @@ impl Slot for Reference {
     }
 }
 
-impl<V: Value> Slot for V {
+impl<V: Value> SlotContent for V {
     fn is_absent(self) -> bool {
         if size_of::<V>() == 4 {
             bytemuck::cast::<V, u32>(self) == 0
@@ -163,7 +163,7 @@ pub(crate) enum StoredNode<'a, T> {
     Sparse(&'a [u16], &'a [T]),
 }
 
-impl<'a, T: Slot> StoredNode<'a, T> {
+impl<'a, T: SlotContent> StoredNode<'a, T> {
     /// The node at a valid reference.
     pub(crate) fn at(pool: &'a [Unit], reference: Reference, d: usize) -> Self {
         let units = &pool[reference.unit()..];
@@ -219,7 +219,7 @@ pub(crate) fn coordinates(units: &[Unit]) -> &[u16] {
 }
 
 /// Writes a node into its zeroed units. There are `count` entries, row by row.
-pub(crate) fn write<T: Slot>(
+pub(crate) fn write<T: SlotContent>(
     units: &mut [Unit],
     kind: NodeKind,
     count: usize,
@@ -250,7 +250,7 @@ pub(crate) struct NodeEntries<'a, T> {
     d: usize,
 }
 
-impl<T: Slot> Iterator for NodeEntries<'_, T> {
+impl<T: SlotContent> Iterator for NodeEntries<'_, T> {
     type Item = (u16, T);
 
     fn next(&mut self) -> Option<Self::Item> {

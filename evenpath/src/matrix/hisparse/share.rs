@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::leaf_rows::{Leaf, LeafRow};
-use super::tree::Level;
+use super::leaf_rows::{BinnedLeaf, LeafRow};
+use super::tree::InnerLevel;
 use crate::Value;
 
 /// Keeps the first of equal nodes, from the leaves up, so that one of equal subtrees remains. Values are compared by
 /// their bits.
-pub(super) fn share<V: Value>(levels: &mut [Level], leaves: &mut Vec<Leaf>, rows: &[LeafRow<V>]) {
+pub(super) fn share<V: Value>(levels: &mut [InnerLevel], leaves: &mut Vec<BinnedLeaf>, rows: &[LeafRow<V>]) {
     let contents = leaves.iter().map(|leaf| {
         let (coordinates, values) = leaf.entries(rows);
         (coordinates, bytemuck::cast_slice::<V, u8>(values))
@@ -25,7 +25,7 @@ pub(super) fn share<V: Value>(levels: &mut [Level], leaves: &mut Vec<Leaf>, rows
 }
 
 /// Keeps the first of equal nodes of a level. Returns the new index of each node.
-fn share_level(level: &mut Level) -> Vec<u32> {
+fn share_level(level: &mut InnerLevel) -> Vec<u32> {
     let ranges = level.starts.windows(2).map(|pair| pair[0]..pair[1]);
     let contents = ranges.map(|range| (&level.coordinates[range.clone()], &level.children[range]));
     let (kept, now) = distinct(contents);
@@ -36,7 +36,7 @@ fn share_level(level: &mut Level) -> Vec<u32> {
         children.extend_from_slice(&level.children[range]);
         starts.push(coordinates.len());
     }
-    *level = Level { starts, coordinates, children };
+    *level = InnerLevel { starts, coordinates, children };
     now
 }
 

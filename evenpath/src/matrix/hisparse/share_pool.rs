@@ -37,7 +37,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         let mut pool = SharedPool::<V, D>::new();
         let mut roots = Vec::with_capacity(matrices.len());
         for matrix in matrices {
-            let mut source = Source { matrix, known: HashMap::new() };
+            let mut source = PooledMatrix { matrix, known: HashMap::new() };
             roots.push(pool.add(&mut source, matrix.root(), matrix.depth())?);
         }
         let units = Arc::new(pool.units);
@@ -48,7 +48,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
 }
 
 /// A matrix whose nodes are added to a pool.
-struct Source<'a, V: Value, const D: usize> {
+struct PooledMatrix<'a, V: Value, const D: usize> {
     matrix: &'a HiSparse<V, D>,
     /// References in the new pool, by level, counted from the leaves, and original reference.
     known: HashMap<(usize, Reference), Reference>,
@@ -72,7 +72,7 @@ impl<V: Value, const D: usize> SharedPool<V, D> {
     /// leaves, including its own.
     fn add(
         &mut self,
-        source: &mut Source<'_, V, D>,
+        source: &mut PooledMatrix<'_, V, D>,
         old: Reference,
         levels: usize,
     ) -> Result<Reference, MatrixError> {

@@ -5,7 +5,7 @@ use std::fmt;
 use rayon::prelude::*;
 
 use super::matrix::HiSparse;
-use super::node::{NodeKind, Reference, Slot, StoredNode, UNIT_BYTES, Unit};
+use super::node::{NodeKind, Reference, SlotContent, StoredNode, UNIT_BYTES, Unit};
 use crate::Value;
 
 /// Nodes of one kind.
@@ -207,7 +207,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
 }
 
 /// Statistics of distinct nodes, and their bytes counted once.
-fn level_statistics<T: Slot + Send + Sync>(
+fn level_statistics<T: SlotContent + Send + Sync>(
     pool: &[Unit],
     nodes: &Distinct,
     d: usize,

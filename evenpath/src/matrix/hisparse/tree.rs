@@ -10,7 +10,7 @@ use crate::matrix::MatrixError;
 const GRAIN: usize = 256;
 
 /// Inner nodes of one level.
-pub(crate) struct Level {
+pub(crate) struct InnerLevel {
     /// Start of each node's entries, and the end of the last node's.
     pub(crate) starts: Vec<usize>,
     /// The packed local coordinates of each entry, ascending within a node.
@@ -22,17 +22,17 @@ pub(crate) struct Level {
 /// The shape of a tree: inner levels from the root down, then the number of entries of each leaf. Without leaves there
 /// are no levels.
 pub(crate) struct Shape {
-    pub(crate) levels: Vec<Level>,
+    pub(crate) levels: Vec<InnerLevel>,
     pub(crate) leaves: Vec<u32>,
 }
 
 /// A pool and its root.
-pub(crate) struct Tree {
+pub(crate) struct BuiltTree {
     pub(crate) pool: Vec<Unit>,
     pub(crate) root: Reference,
 }
 
-impl Level {
+impl InnerLevel {
     fn count(&self, node: usize) -> usize {
         self.starts[node + 1] - self.starts[node]
     }
@@ -54,7 +54,7 @@ impl Shape {
         &self,
         rows: usize,
         write_leaf: impl Fn(usize, NodeKind, &mut [Unit]) + Sync,
-    ) -> Result<Tree, MatrixError> {
+    ) -> Result<BuiltTree, MatrixError> {
         // The first unit belongs to no node.
         let mut end = 1;
         let mut levels = Vec::with_capacity(self.levels.len() + 1);
@@ -85,7 +85,7 @@ impl Shape {
             }
         }
         let root = levels[0].first().copied().unwrap_or(Reference::NULL);
-        Ok(Tree { pool, root })
+        Ok(BuiltTree { pool, root })
     }
 
     fn out_of_memory(&self, rows: usize) -> MatrixError {

@@ -6,8 +6,8 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use super::matrix::HiSparse;
-use super::node::{self, MAX_UNITS, NodeKind, Reference, Slot, StoredNode, UNIT_BYTES, Unit, unpack};
-use super::tree::{self, Tree, depth, level_span};
+use super::node::{self, MAX_UNITS, NodeKind, Reference, SlotContent, StoredNode, UNIT_BYTES, Unit, unpack};
+use super::tree::{self, BuiltTree, depth, level_span};
 use crate::Value;
 use crate::matrix::{MatrixError, validate};
 
@@ -93,7 +93,7 @@ struct Pool<'a> {
 
 /// One level of it.
 #[derive(Clone, Copy)]
-struct Level {
+struct CheckedLevel {
     number: usize,
     /// Rows and columns that an entry covers.
     entry_span: u64,
@@ -151,7 +151,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         bytemuck::cast_slice_mut(&mut units).copy_from_slice(pool);
         let root = Reference(root_reference);
         Pool { units: &units, rows: rows as u64, cols: cols as u64, d: D }.check::<V>(root)?;
-        let mut matrix = Self::from_tree(rows, cols, 0, Tree { pool: units, root });
+        let mut matrix = Self::from_tree(rows, cols, 0, BuiltTree { pool: units, root });
         // Nodes and entries have distinct positions, so there are fewer than 2⁶⁴.
         let statistics = matrix.statistics();
         let leaves = statistics.levels.last().map_or(0, |leaves| leaves.all().nodes);
@@ -177,7 +177,7 @@ impl Pool<'_> {
         let mut extents = BTreeMap::new();
         let mut visits = vec![Visit { reference: root, row: 0, col: 0, is_cut: (true, true) }];
         for number in 0..depth {
-            let level = Level { number, entry_span: level_span(depth - 1 - number, self.d) };
+            let level = CheckedLevel { number, entry_span: level_span(depth - 1 - number, self.d) };
             if number + 1 == depth {
                 self.check_extents::<V>(level, &visits, &mut extents)?;
                 self.check_level::<V>(level, &visits)?;
@@ -190,7 +190,7 @@ impl Pool<'_> {
         Ok(())
     }
 
-    fn fault(&self, level: Level, visit: &Visit, fault: NodeFault) -> MatrixError {
+    fn fault(&self, level: CheckedLevel, visit: &Visit, fault: NodeFault) -> MatrixError {
         let span = level.entry_span * self.d as u64;
         MatrixError::HiSparseNode(Box::new(InvalidNode {
             offset: byte_offset(visit.reference),
@@ -203,9 +203,9 @@ impl Pool<'_> {
 
     /// Checks that the nodes are inside the pool and overlap neither each other nor `extents`, then adds them to `extents`,
     /// which maps first units to last ones.
-    fn check_extents<T: Slot>(
+    fn check_extents<T: SlotContent>(
         &self,
-        level: Level,
+        level: CheckedLevel,
         visits: &[Visit],
         extents: &mut BTreeMap<usize, (usize, usize)>,
     ) -> Result<(), MatrixError> {
@@ -232,7 +232,7 @@ impl Pool<'_> {
     }
 
     /// The unit after a node.
-    fn end<T: Slot>(&self, reference: Reference) -> Result<usize, NodeFault> {
+    fn end<T: SlotContent>(&self, reference: Reference) -> Result<usize, NodeFault> {
         let (begin, kind) = (reference.unit(), reference.kind());
         let pool = (self.units.len() * UNIT_BYTES) as u64;
         if begin == 0 {
@@ -256,7 +256,11 @@ impl Pool<'_> {
     }
 
     /// Checks the contents of nodes, which are known to be inside the pool.
-    fn check_level<T: Slot + Send + Sync>(&self, level: Level, visits: &[Visit]) -> Result<(), MatrixError> {
+    fn check_level<T: SlotContent + Send + Sync>(
+        &self,
+        level: CheckedLevel,
+        visits: &[Visit],
+    ) -> Result<(), MatrixError> {
         let fault = |visit: &Visit| {
             let content = StoredNode::<T>::at(self.units, visit.reference, self.d);
             let checked = match content {
@@ -274,7 +278,7 @@ impl Pool<'_> {
         }
     }
 
-    fn check_sparse<T: Slot>(
+    fn check_sparse<T: SlotContent>(
         &self,
         reference: Reference,
         coordinates: &[u16],
@@ -304,9 +308,9 @@ impl Pool<'_> {
     }
 
     /// Checks that entries begin inside the matrix.
-    fn check_inside<T: Slot>(
+    fn check_inside<T: SlotContent>(
         &self,
-        level: Level,
+        level: CheckedLevel,
         visit: &Visit,
         content: StoredNode<'_, T>,
     ) -> Result<(), NodeFault> {
@@ -323,7 +327,7 @@ impl Pool<'_> {
     }
 
     /// The children, each once for every way in which it is cut.
-    fn next_level(&self, level: Level, visits: &[Visit]) -> Vec<Visit> {
+    fn next_level(&self, level: CheckedLevel, visits: &[Visit]) -> Vec<Visit> {
         let children = |visit: &Visit| {
             let visit = *visit;
             StoredNode::<Reference>::at(self.units, visit.reference, self.d).entries(self.d).map(
@@ -344,7 +348,7 @@ impl Pool<'_> {
 }
 
 /// Checks that a node of this kind may have `count` entries.
-fn check_kind<T: Slot>(found: NodeKind, count: usize, d: usize) -> Result<(), NodeFault> {
+fn check_kind<T: SlotContent>(found: NodeKind, count: usize, d: usize) -> Result<(), NodeFault> {
     if count == 0 {
         return Err(NodeFault::Empty);
     }

@@ -67,7 +67,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             ((this, a), (other, b))
         };
         let state = |holds: bool, bit: u32| if holds { bit } else { 0 };
-        let sum = Sum::<V, D> {
+        let sum = DeviceTreeSum::<V, D> {
             device: self.device(),
             a,
             b,
@@ -87,7 +87,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 }
 
 /// The sum of two trees.
-pub(super) struct Sum<'m, V: Value, const D: usize> {
+pub(super) struct DeviceTreeSum<'m, V: Value, const D: usize> {
     pub(super) device: &'m Device,
     pub(super) a: &'m Nodes,
     pub(super) b: &'m Nodes,

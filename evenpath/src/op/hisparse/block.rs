@@ -10,7 +10,7 @@ use super::QueuedOptions;
 use super::device::{Content, DeviceHiSparse, Nodes};
 use super::queues::{QueueMemory, grid};
 use crate::device::DeviceVec;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::format::{DeviceCsr, transpose};
 use crate::operand::{OpError, Pairs, countable};
 use crate::operation::Operator;
@@ -117,7 +117,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let entries = Pairs { keys: &column_indices, values: &values };
         let order = transpose::by_column(columns.len());
         let (column_indices, values) = sort::pairs_by_valid_offsets(&row_offsets, entries, order)?;
-        let pattern = Pattern::canonical(rows.len(), columns.len(), row_offsets, column_indices);
+        let pattern = DevicePattern::canonical(rows.len(), columns.len(), row_offsets, column_indices);
         Ok(DeviceCsr::from_valid(pattern, values))
     }
 }

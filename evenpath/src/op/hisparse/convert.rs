@@ -54,8 +54,12 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         }
         if !options.share && self.nnz() <= MAX_ENTRIES {
             let rows = transpose::row_indices(self)?;
-            let entries =
-                Entries { shape: self.shape(), rows: &rows, cols: &pattern.column_indices, values: &values };
+            let entries = SortedEntries {
+                shape: self.shape(),
+                rows: &rows,
+                cols: &pattern.column_indices,
+                values: &values,
+            };
             let is_checked = pattern.canonical.get().is_some();
             if let Some(nodes) = entries.convert::<D>(is_checked)? {
                 // Another thread may have set it meanwhile, to the same value.
@@ -88,7 +92,7 @@ impl<V: Value> DeviceCoo<V> {
         device.refuse_in_graph("a matrix is converted")?;
         if device.kind() != DeviceKind::Cpu && !options.share && self.nnz() <= MAX_ENTRIES {
             let (rows, cols, values) = self.arrays();
-            let entries = Entries { shape: self.shape(), rows, cols, values };
+            let entries = SortedEntries { shape: self.shape(), rows, cols, values };
             if let Some(nodes) = entries.convert::<D>(false)? {
                 return Ok(DeviceHiSparse::from_content(device, Content::Machine(nodes)));
             }
@@ -98,7 +102,7 @@ impl<V: Value> DeviceCoo<V> {
 }
 
 /// Entries of a matrix on a machine, sorted by row; at most [`MAX_ENTRIES`].
-struct Entries<'m, V: Value> {
+struct SortedEntries<'m, V: Value> {
     shape: (usize, usize),
     rows: &'m DeviceVec<u32>,
     cols: &'m DeviceVec<u32>,
@@ -115,7 +119,7 @@ fn conversion_kernels<V: Value, K: SortKey + KernelKey>() -> Kernels {
     run_kernels::<K>().and::<HiSparseFillLeaves<V>>().and::<HiSparseWriteRuns<K>>()
 }
 
-impl<V: Value> Entries<'_, V> {
+impl<V: Value> SortedEntries<'_, V> {
     /// The tree; `None` if columns do not ascend in every row. `is_checked` means that they are known to ascend.
     fn convert<const D: usize>(&self, is_checked: bool) -> Result<Option<Nodes>, OpError> {
         let device = self.cols.device();
@@ -137,8 +141,8 @@ impl<V: Value> Entries<'_, V> {
     }
 
     /// A view of the entries' positions, for nodes of `d_log2`.
-    fn view(&self, d_log2: u32) -> kernels::Entries {
-        kernels::Entries {
+    fn view(&self, d_log2: u32) -> kernels::EntryPositions {
+        kernels::EntryPositions {
             row_indices: self.rows.as_aligned(),
             column_indices: self.cols.as_aligned(),
             len: self.cols.len() as u32,

@@ -5,7 +5,7 @@ use evenpath_kernels::hisparse::{Pool, PoolMut};
 use evenpath_simt::Element;
 
 use crate::device::{Device, DeviceError, DeviceKind, DeviceSlice, DeviceVec, Upload};
-use crate::matrix::hisparse::{Reference, Tree, Unit};
+use crate::matrix::hisparse::{BuiltTree, Reference, Unit};
 use crate::scale::Scale;
 use crate::{HiSparse, Value};
 
@@ -146,7 +146,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let content = match &*self.content {
             Content::Host(matrix) => matrix.clone(),
             Content::Machine(nodes) => {
-                let tree = Tree { pool: nodes.pool.download()?, root: nodes.root };
+                let tree = BuiltTree { pool: nodes.pool.download()?, root: nodes.root };
                 HiSparse::from_tree(nodes.rows, nodes.cols, nodes.nnz, tree)
             }
         };

@@ -7,9 +7,9 @@ use evenpath_kernels::vector::{Gather, GatherIndices, Iota};
 use evenpath_simt::Element;
 
 use super::device::{Content, DeviceHiSparse, Nodes};
-use super::leaves::{self, Leaves};
+use super::leaves::{self, LeafList};
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::format::{DeviceCoo, DeviceCsr, transpose};
 use crate::matrix::hisparse::Options;
 use crate::operand::{OpError, Pairs, countable};
@@ -73,7 +73,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         };
         let (rows, columns, values) = self.coordinates(nodes)?;
         let row_offsets = transpose::column_offsets(&rows, self.nrows())?;
-        let pattern = Pattern::canonical(self.nrows(), self.ncols(), row_offsets, columns);
+        let pattern = DevicePattern::canonical(self.nrows(), self.ncols(), row_offsets, columns);
         Ok(DeviceCsr::from_valid(pattern, values))
     }
 
@@ -148,7 +148,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// The entries in the order of the tree.
     fn listed(&self, nodes: &Nodes) -> Result<Coordinates<V>, OpError> {
         let (device, len) = (self.device(), self.nnz());
-        let leaves = Leaves::find::<D>(nodes)?;
+        let leaves = LeafList::find::<D>(nodes)?;
         let counts = if V::SIZE == 4 {
             count_entries::<u32, D>(nodes, &leaves)
         } else {
@@ -198,7 +198,7 @@ fn kernels<V: Value>() -> Kernels {
 /// The number of entries of each leaf.
 fn count_entries<T: Element, const D: usize>(
     nodes: &Nodes,
-    leaves: &Leaves,
+    leaves: &LeafList,
 ) -> Result<DeviceVec<u32>, OpError> {
     let device = nodes.pool.device();
     let mut counts = device.uninitialized(leaves.len())?;

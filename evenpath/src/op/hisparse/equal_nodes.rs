@@ -43,7 +43,7 @@ pub(super) struct EqualNodes {
 }
 
 /// Nodes of a level, once the kept ones are known.
-pub(super) struct Level {
+pub(super) struct KeptLevel {
     /// References to the nodes, ascending, each once.
     references: DeviceVec<u32>,
     /// The number of the equal node that is kept, for each node.
@@ -52,7 +52,7 @@ pub(super) struct Level {
     units: DeviceVec<u32>,
 }
 
-impl Level {
+impl KeptLevel {
     fn view(&self) -> KeptNodes {
         KeptNodes {
             references: self.references.as_global(),
@@ -81,7 +81,7 @@ impl EqualNodes {
     pub(super) fn share(
         mut self,
         roots: &[DeviceVec<u32>],
-    ) -> Result<(Vec<Level>, DeviceVec<Unit>), OpError> {
+    ) -> Result<(Vec<KeptLevel>, DeviceVec<Unit>), OpError> {
         let mut lists: Vec<DeviceVec<u32>> = Vec::with_capacity(roots.len());
         for roots in roots.iter().rev() {
             let references = match lists.last() {
@@ -92,7 +92,7 @@ impl EqualNodes {
         }
         // The first unit belongs to no node.
         let mut end = 1;
-        let mut levels: Vec<Level> = Vec::with_capacity(roots.len());
+        let mut levels: Vec<KeptLevel> = Vec::with_capacity(roots.len());
         while let Some(references) = lists.pop() {
             if let Some(below) = levels.last() {
                 self.replace_children(&references, below)?;
@@ -169,7 +169,7 @@ impl EqualNodes {
     }
 
     /// Replaces the references in inner nodes by those to the kept nodes of the level below.
-    fn replace_children(&mut self, references: &DeviceSlice<u32>, below: &Level) -> Result<(), OpError> {
+    fn replace_children(&mut self, references: &DeviceSlice<u32>, below: &KeptLevel) -> Result<(), OpError> {
         let launch = self.device().kernel().warps(references.len())?;
         let kernel = HiSparseReplaceChildren { nodes: self.inner_nodes(references), children: below.view() };
         // SAFETY: each node is among them once, and its children are nodes of the level below; all are on this device, and
@@ -189,10 +189,15 @@ impl EqualNodes {
     }
 
     /// Creates the level of these nodes, of which the kept ones start at `first_unit` of the new pool.
-    fn level(&self, references: DeviceVec<u32>, are_leaves: bool, first_unit: u32) -> Result<Level, OpError> {
+    fn level(
+        &self,
+        references: DeviceVec<u32>,
+        are_leaves: bool,
+        first_unit: u32,
+    ) -> Result<KeptLevel, OpError> {
         let (device, len) = (self.device(), references.len());
         let nodes = self.view(&references, are_leaves);
-        let mut found = Found { kept: device.uninitialized(len)?, sizes: device.zeros(len + 1)? };
+        let mut found = ComparedLevel { kept: device.uninitialized(len)?, sizes: device.zeros(len + 1)? };
         let mut numbers = vector::iota(device, len as u32)?;
         let mut seed = 0;
         while !numbers.is_empty() {
@@ -201,7 +206,7 @@ impl EqualNodes {
         }
         let units =
             scan::values(&found.sizes, ScanOptions::exclusive(Operator::Sum).with_initial(first_unit))?;
-        Ok(Level { references, kept: found.kept, units })
+        Ok(KeptLevel { references, kept: found.kept, units })
     }
 
     /// Finds the nodes that equal the first one with the same hash, among those of the given numbers, which ascend. Returns
@@ -211,7 +216,7 @@ impl EqualNodes {
         nodes: LevelNodes,
         mut numbers: DeviceVec<u32>,
         seed: u32,
-        found: &mut Found,
+        found: &mut ComparedLevel,
     ) -> Result<DeviceVec<u32>, OpError> {
         let (device, len) = (self.device(), numbers.len());
         let mut hashes = device.uninitialized::<u32>(len)?;
@@ -253,7 +258,7 @@ impl EqualNodes {
     /// Copies the kept nodes of a level to the new pool.
     fn copy_kept(
         &self,
-        level: &Level,
+        level: &KeptLevel,
         are_leaves: bool,
         pool: &mut DeviceSlice<Unit>,
     ) -> Result<(), OpError> {
@@ -273,7 +278,7 @@ impl EqualNodes {
 }
 
 /// Nodes of a level.
-struct Found {
+struct ComparedLevel {
     /// The number of the equal node that is kept, for each node.
     kept: DeviceVec<u32>,
     /// The units of each kept node, 0 for others, and 0 at the end.

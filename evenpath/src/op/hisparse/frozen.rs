@@ -1,13 +1,13 @@
 //! The frozen schedule of products: the stored result of a traversal.
 
 use evenpath_kernels::hisparse::{
-    HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, NodeList, Schedule,
+    FrozenSchedule, HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, NodeList,
 };
 use evenpath_kernels::spmv::ColumnOffsets;
 use evenpath_kernels::vector::{GatherIndices, Iota};
 
 use super::device::Nodes;
-use super::leaves::{self, Leaves};
+use super::leaves::{self, LeafList};
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
 use crate::format::transpose::{by_column, column_offsets};
 use crate::operand::{OpError, Pairs};
@@ -56,7 +56,7 @@ impl Frozen {
     ) -> Result<(Self, DeviceVec<u64>), OpError> {
         let device = nodes.pool.device();
         device.prepare(kernels)?;
-        let Leaves { references, rows, cols } = Leaves::find::<D>(nodes)?;
+        let LeafList { references, rows, cols } = LeafList::find::<D>(nodes)?;
         let (lines, operands, elements) =
             if is_transposed { (cols, rows, nodes.cols) } else { (rows, cols, nodes.rows) };
         let strips = elements.div_ceil(D);
@@ -96,8 +96,8 @@ impl Frozen {
     }
 
     /// A view for products.
-    pub(super) fn view(&self) -> Schedule {
-        Schedule {
+    pub(super) fn view(&self) -> FrozenSchedule {
+        FrozenSchedule {
             leaf_list: self.leaf_list.as_aligned(),
             part_list: self.part_list.as_aligned(),
             strip_parts: self.strip_parts.as_global(),

@@ -12,7 +12,7 @@ use crate::sequence::scan::{self, ScanOptions, sum_kernel};
 
 /// Nodes of one level with their positions, in the order of the tree: by the entries of the root, then by those of its
 /// children, and so on. A node with several references appears once for each of them.
-pub(super) struct Leaves {
+pub(super) struct LeafList {
     /// References to the nodes.
     pub(super) references: DeviceVec<u32>,
     /// The row of each node in the content, counted in nodes.
@@ -29,7 +29,7 @@ pub(super) fn kernels() -> Kernels {
         .and_all(sum_kernel::<u32>())
 }
 
-impl Leaves {
+impl LeafList {
     /// Finds the leaves of a tree of `D` × `D` nodes. Waits for the device once per level of inner nodes, to
     /// learn their numbers of children.
     pub(super) fn find<const D: usize>(nodes: &Nodes) -> Result<Self, OpError> {
@@ -109,7 +109,7 @@ impl Nodes {
         let depth = hisparse::depth(self.rows, self.cols, D);
         let mut sizes = vec![0; depth];
         if !self.root.is_null() {
-            let mut level = Leaves::root(self)?;
+            let mut level = LeafList::root(self)?;
             sizes[0] = 1;
             for size in &mut sizes[1..] {
                 level = level.children(self.pool.device(), self, D.ilog2())?;
@@ -136,7 +136,7 @@ mod tests {
         let matrix: HiSparse<f32, D> = matrix.to_hisparse(options).unwrap();
         let uploaded = Device::simulated(SimulatedOptions::default()).upload(&matrix).unwrap();
         let Content::Machine(nodes) = uploaded.content() else { panic!("not on a machine") };
-        let leaves = Leaves::find::<D>(nodes).unwrap();
+        let leaves = LeafList::find::<D>(nodes).unwrap();
         let found = leaves.references.download().unwrap().into_iter();
         let places = leaves.rows.download().unwrap().into_iter().zip(leaves.cols.download().unwrap());
         let mut found: Vec<_> =

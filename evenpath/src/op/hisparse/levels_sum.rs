@@ -10,7 +10,7 @@ use evenpath_kernels::hisparse::sum::{
 use evenpath_simt::Element;
 use evenpath_simt::kernel::Kernel;
 
-use super::add::Sum;
+use super::add::DeviceTreeSum;
 use super::device::{Nodes, pool_view_mut};
 use super::{leaves, tree};
 use crate::Value;
@@ -41,7 +41,7 @@ struct Draft {
 }
 
 /// Sizes computed by the device.
-struct Found {
+struct SumSizes {
     root: Reference,
     entries: usize,
     /// Units of the pool.
@@ -71,7 +71,7 @@ fn grid<K: Kernel>(
     launcher.shared_bytes(shared_bytes(block_size)).blocks(blocks.max(pairs.div_ceil(block_size as usize)))
 }
 
-impl<V: Value, const D: usize> Sum<'_, V, D> {
+impl<V: Value, const D: usize> DeviceTreeSum<'_, V, D> {
     /// Returns the sum as a `rows` x `cols` matrix. Waits for the device, which computes the size of the
     /// pool.
     pub(super) fn run(&self, rows: usize, cols: usize) -> Result<Nodes, OpError> {
@@ -84,7 +84,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         let found = draft.found()?;
         let mut pool = self.device.zeros::<Unit>(found.units)?;
         self.fill(&mut draft, &found, &mut pool)?;
-        let Found { root, entries, level_sizes, .. } = found;
+        let SumSizes { root, entries, level_sizes, .. } = found;
         Ok(Nodes { rows, cols, nnz: entries, pool: Arc::new(pool), root, level_sizes: level_sizes.into() })
     }
 
@@ -153,7 +153,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
     }
 
     /// Writes all nodes.
-    fn fill(&self, draft: &mut Draft, found: &Found, pool: &mut DeviceSlice<Unit>) -> Result<(), OpError> {
+    fn fill(&self, draft: &mut Draft, found: &SumSizes, pool: &mut DeviceSlice<Unit>) -> Result<(), OpError> {
         let d_log2 = D.ilog2();
         let leaves = draft.bounds.len() - 1;
         let shared_bytes = |size| merge_shared_bytes(d_log2, size);
@@ -205,7 +205,7 @@ impl Draft {
     }
 
     /// Returns the sizes that the kernels computed. Waits for the device.
-    fn found(&self) -> Result<Found, OpError> {
+    fn found(&self) -> Result<SumSizes, OpError> {
         let words = self.state.first::<SUM_LEVEL_WORDS>()?;
         let depth = self.bounds.len();
         let ends = &words[SUM_ENDS..];
@@ -215,7 +215,7 @@ impl Draft {
             return Err(too_large().into());
         }
         let size = |level: usize| if level == 0 { 1 } else { (ends[level] - ends[level - 1]) as usize };
-        Ok(Found {
+        Ok(SumSizes {
             root: Reference(words[SUM_ROOT] as u32),
             entries: (ends[depth] - ends[depth - 1]) as usize,
             units: units as usize,

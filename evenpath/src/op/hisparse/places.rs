@@ -25,13 +25,13 @@ pub(super) fn part_quads(quads: u64, chunk_quads: u32, blocks: u32) -> u32 {
 }
 
 /// Places of a schedule's products.
-pub(super) struct Places {
+pub(super) struct ProductPlaces {
     quads: DeviceVec<u64>,
     ends: DeviceVec<u16>,
     chunks: u32,
 }
 
-impl Places {
+impl ProductPlaces {
     /// Computes the places for a schedule of a tree of `D` × `D` nodes, whose parts have at most `part_quads`
     /// quads, as returned by [`part_quads`], and whose leaves have these first quads.
     pub(super) fn new<V: Value, const D: usize>(

@@ -16,7 +16,7 @@ use evenpath_simt::Element;
 use super::convert::{path_bits, run_kernels};
 use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
 use super::host::check_product_shape;
-use super::leaves::{self, Leaves};
+use super::leaves::{self, LeafList};
 use super::tree::{self, SortedRuns};
 use super::{SpgemmMethod, SpgemmOptions};
 use crate::Value;
@@ -80,7 +80,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let (Content::Machine(a_nodes), Content::Machine(b_nodes)) = (left.content(), right.content()) else {
             unreachable!("matrices on one device are all in host memory, or none is")
         };
-        let product = Product::<V, D> {
+        let product = DeviceTreeProduct::<V, D> {
             device,
             a: a_nodes,
             b: b_nodes,
@@ -107,7 +107,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 }
 
 /// The product of two trees, not both transposed.
-struct Product<'m, V: Value, const D: usize> {
+struct DeviceTreeProduct<'m, V: Value, const D: usize> {
     device: &'m Device,
     a: &'m Nodes,
     b: &'m Nodes,
@@ -121,9 +121,9 @@ struct Product<'m, V: Value, const D: usize> {
 /// The leaves of both operands, and their matching pairs.
 struct Meetings {
     /// In the order of the tree, hence by column within a row, with or without transposition.
-    a: Leaves,
+    a: LeafList,
     /// By row, then in the order of the tree.
-    b: Leaves,
+    b: LeafList,
     /// For each leaf of A, the first leaf of B in the row that is its column.
     firsts: DeviceVec<u32>,
     /// The inclusive scan of the number of matches of each leaf of A.
@@ -163,14 +163,14 @@ fn kernels<V: Value, K: SortKey + KernelKey>() -> Kernels {
     }
 }
 
-impl<V: Value, const D: usize> Product<'_, V, D> {
+impl<V: Value, const D: usize> DeviceTreeProduct<'_, V, D> {
     /// Finds the matching leaves. Waits for the device, like finding leaves.
     fn meet(&self) -> Result<Meetings, OpError> {
         let device = self.device;
         let is_short = path_bits::<D>(self.shape.0, self.shape.1) <= u32::BITS;
         device.prepare(if is_short { kernels::<V, u32> } else { kernels::<V, u64> })?;
-        let a = turned(Leaves::find::<D>(self.a)?, self.state & state::A_TRANSPOSED != 0);
-        let b = self.by_row(turned(Leaves::find::<D>(self.b)?, self.state & state::B_TRANSPOSED != 0))?;
+        let a = turned(LeafList::find::<D>(self.a)?, self.state & state::A_TRANSPOSED != 0);
+        let b = self.by_row(turned(LeafList::find::<D>(self.b)?, self.state & state::B_TRANSPOSED != 0))?;
         let mut firsts = device.uninitialized(a.len())?;
         let mut counts = device.uninitialized::<u64>(a.len())?;
         let launch = device.kernel().threads(a.len())?;
@@ -191,7 +191,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
     }
 
     /// The leaves of B, sorted stably by row.
-    fn by_row(&self, leaves: Leaves) -> Result<Leaves, OpError> {
+    fn by_row(&self, leaves: LeafList) -> Result<LeafList, OpError> {
         let is_sorted =
             self.state & state::B_TRANSPOSED == 0 && hisparse::depth(self.b.rows, self.b.cols, D) <= 2;
         if is_sorted || leaves.len() < 2 {
@@ -208,13 +208,13 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
                 vector::gather_indices(&leaves.references, &order)?,
             )
         };
-        Ok(Leaves { references, rows, cols })
+        Ok(LeafList { references, rows, cols })
     }
 
     /// Returns whether a product by rows is faster than by leaves: when there are many pairs with few products each, because leaves
     /// have few entries.
     fn suits_rows(&self, meetings: &Meetings) -> Result<bool, OpError> {
-        let mean = |nodes: &Nodes, leaves: &Leaves| nodes.nnz as f64 / leaves.len().max(1) as f64;
+        let mean = |nodes: &Nodes, leaves: &LeafList| nodes.nnz as f64 / leaves.len().max(1) as f64;
         let pair_products = mean(self.a, &meetings.a) * mean(self.b, &meetings.b) / D as f64;
         let pairs = meetings.pairs as f64;
         let rows = (self.a.rows + self.a.cols + self.b.rows + self.b.cols) as f64;
@@ -350,7 +350,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         pairs: &DeviceSlice<u64>,
         starts: &DeviceSlice<u32>,
         leaves: &DeviceSlice<u64>,
-        tree: &mut tree::Tree,
+        tree: &mut tree::PlacedTree,
     ) -> Result<(), OpError> {
         let room = SUM_BYTES / V::SIZE as u32;
         let shared = product_shared_bytes(D.ilog2(), self.state, room, V::SIZE as u32);
@@ -403,9 +403,9 @@ impl<K: SortKey + KernelKey> SortedPairs<K> {
 }
 
 /// Moves leaves from their positions in the content to those in the matrix.
-fn turned(leaves: Leaves, is_transposed: bool) -> Leaves {
+fn turned(leaves: LeafList, is_transposed: bool) -> LeafList {
     if is_transposed {
-        Leaves { references: leaves.references, rows: leaves.cols, cols: leaves.rows }
+        LeafList { references: leaves.references, rows: leaves.cols, cols: leaves.rows }
     } else {
         leaves
     }

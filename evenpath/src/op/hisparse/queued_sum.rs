@@ -6,7 +6,7 @@ use evenpath_kernels::hisparse::sum::{
     ENTRIES, HiSparseQueuedSum, ROOT, SUM_RESULTS, SumPool, SumQueues, SumTrees, UNITS, queued_shared_bytes,
 };
 
-use super::add::Sum;
+use super::add::DeviceTreeSum;
 use super::device::{Nodes, pool_view_mut};
 use super::queues::{QueueMemory, UNITS_PER_LEAF, capacity, grid};
 use super::{QueuedOptions, tree};
@@ -17,7 +17,7 @@ use crate::matrix::hisparse::tree::too_large;
 use crate::matrix::hisparse::{self, Reference, Unit};
 use crate::operand::OpError;
 
-impl<V: Value, const D: usize> Sum<'_, V, D> {
+impl<V: Value, const D: usize> DeviceTreeSum<'_, V, D> {
     /// Returns the sum as a `rows` x `cols` matrix. Waits for the device.
     ///
     /// A node of the sum takes at most as many units as the nodes that it is merged from, so a pool as large

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use evenpath_kernels::hisparse::{HiSparseSpmm, Strided, StridedMut, spmm_sums_bytes};
+use evenpath_kernels::hisparse::{HiSparseSpmm, StridedDense, StridedMut, spmm_sums_bytes};
 use evenpath_simt::thread::WARP_SIZE;
 
 use super::device::{Content, Nodes};
@@ -38,7 +38,7 @@ use crate::{DeviceError, Value, cpu};
 /// ```
 pub struct SpmmPlan<V: Value, const D: usize = 128> {
     matrix: DeviceHiSparse<V, D>,
-    schedule: Schedule<V>,
+    schedule: TreeSpmmSchedule<V>,
     analysis: (Event, Event),
 }
 
@@ -91,7 +91,7 @@ impl fmt::Display for SpmmPlanInfo {
 }
 
 /// The implementation on the device.
-enum Schedule<V: Value> {
+enum TreeSpmmSchedule<V: Value> {
     Cpu,
     Leaves(Frozen),
     /// A plan for the copy, and the copy's size in bytes.
@@ -132,11 +132,11 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let start = self.device().record()?;
         let matrix = self.with_number_as_scale()?;
         let schedule = match matrix.content() {
-            Content::Host(_) => Schedule::Cpu,
+            Content::Host(_) => TreeSpmmSchedule::Cpu,
             // A strip is the work of one warp for every 32 columns, regardless of its number of parts.
             Content::Machine(nodes) if matrix.is_by_leaves(options.method) => {
                 let (frozen, _) = Frozen::new::<D>(nodes, matrix.is_transposed(), |_| MOST_QUADS)?;
-                Schedule::Leaves(frozen)
+                TreeSpmmSchedule::Leaves(frozen)
             }
             Content::Machine(_) => {
                 let copy: DeviceCsr<V> = matrix.to_csr()?;
@@ -144,7 +144,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
                 let spmm = spmm::SpmmOptions::default()
                     .with_columns(PASS_COLUMNS)
                     .with_multiprocessors(options.multiprocessors);
-                Schedule::Copied(copy.plan_spmm(spmm)?, bytes)
+                TreeSpmmSchedule::Copied(copy.plan_spmm(spmm)?, bytes)
             }
         };
         let analysis = (start, self.device().record()?);
@@ -182,8 +182,8 @@ impl<V: Value, const D: usize> SpmmPlan<V, D> {
             return Ok(());
         }
         match (&self.schedule, matrix.content()) {
-            (Schedule::Copied(plan, _), _) => plan.run(alpha, b, beta, c)?,
-            (Schedule::Leaves(frozen), Content::Machine(nodes)) => {
+            (TreeSpmmSchedule::Copied(plan, _), _) => plan.run(alpha, b, beta, c)?,
+            (TreeSpmmSchedule::Leaves(frozen), Content::Machine(nodes)) => {
                 let Some(alpha) = matrix.factor().times(alpha).number() else {
                     // Applied one after the other, the factors are in range.
                     return self.run(&matrix.device().upload(&[alpha])?, b, beta, c);
@@ -212,7 +212,7 @@ impl<V: Value, const D: usize> SpmmPlan<V, D> {
         let kernel = HiSparseSpmm {
             pool: nodes.view(),
             schedule: frozen.view(),
-            b: Strided {
+            b: StridedDense {
                 values: b.as_vec().as_global(),
                 row_stride: b_row_stride as u64,
                 column_stride: b_column_stride as u64,
@@ -271,11 +271,11 @@ impl<V: Value, const D: usize> SpmmPlan<V, D> {
         let leaves = SpmvMethod::Leaves;
         let info = SpmmPlanInfo { method: leaves, leaves: 0, workspace_bytes: 0, analysis_ms, copy: None };
         Ok(match &self.schedule {
-            Schedule::Cpu => info,
-            Schedule::Leaves(frozen) => {
+            TreeSpmmSchedule::Cpu => info,
+            TreeSpmmSchedule::Leaves(frozen) => {
                 SpmmPlanInfo { leaves: u64::from(frozen.leaves), workspace_bytes: frozen.bytes(), ..info }
             }
-            Schedule::Copied(plan, bytes) => {
+            TreeSpmmSchedule::Copied(plan, bytes) => {
                 let copy = plan.info()?;
                 let workspace_bytes = bytes + copy.workspace_bytes;
                 let method = SpmvMethod::Copied;

@@ -7,7 +7,7 @@ use evenpath_simt::thread::WARP_SIZE;
 
 use super::device::{Content, Nodes};
 use super::frozen::Frozen;
-use super::places::{self, Places};
+use super::places::{self, ProductPlaces};
 use super::{DeviceHiSparse, SpmvMethod, SpmvOptions};
 use crate::device::{DeviceError, DeviceSlice, Event, Launch};
 use crate::format::DeviceCsr;
@@ -41,7 +41,7 @@ use crate::{Value, cpu};
 /// ```
 pub struct SpmvPlan<V: Value, const D: usize = 128> {
     matrix: DeviceHiSparse<V, D>,
-    schedule: Schedule<V>,
+    schedule: TreeSpmvSchedule<V>,
     analysis: (Event, Event),
 }
 
@@ -104,21 +104,21 @@ impl fmt::Display for SpmvPlanInfo {
 }
 
 /// The implementation on the device.
-enum Schedule<V: Value> {
+enum TreeSpmvSchedule<V: Value> {
     Cpu,
-    Leaves(Box<Leaves<V>>),
+    Leaves(Box<LeafSpmv<V>>),
     Copied(spmv::SpmvPlan<V>),
 }
 
-struct Leaves<V: Value> {
+struct LeafSpmv<V: Value> {
     launch: Launch<HiSparseSpmv<V>>,
     frozen: Frozen,
-    places: Places,
+    places: ProductPlaces,
     warps: u32,
     sums: TaggedSums,
 }
 
-impl<V: Value> Leaves<V> {
+impl<V: Value> LeafSpmv<V> {
     fn new<const D: usize>(nodes: &Nodes, is_transposed: bool, warps: Option<u32>) -> Result<Self, OpError> {
         let device = nodes.pool.device();
         let launcher = device.variant(if is_transposed { "Transposed" } else { "Plain" });
@@ -133,7 +133,8 @@ impl<V: Value> Leaves<V> {
             part_quads = places::part_quads(quads, chunk_quads, warps / block_warps);
             part_quads
         })?;
-        let places = Places::new::<V, D>(nodes, is_transposed, &frozen, &firsts, (part_quads, chunk_quads))?;
+        let places =
+            ProductPlaces::new::<V, D>(nodes, is_transposed, &frozen, &firsts, (part_quads, chunk_quads))?;
         let parts = if frozen.is_cut() { 2 * frozen.parts as usize } else { 0 };
         let sums = TaggedSums::new::<V>(device, D * parts, parts)?;
         let launch = launcher.blocks(frozen.parts as usize)?;
@@ -201,7 +202,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let start = self.device().record()?;
         let matrix = self.with_number_as_scale()?;
         let schedule = match matrix.content() {
-            Content::Host(_) => Schedule::Cpu,
+            Content::Host(_) => TreeSpmvSchedule::Cpu,
             Content::Machine(nodes) => matrix.schedule(nodes, options)?,
         };
         let analysis = (start, self.device().record()?);
@@ -214,13 +215,13 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         method == SpmvMethod::Leaves || method == SpmvMethod::Auto && !is_countable
     }
 
-    fn schedule(&self, nodes: &Nodes, options: SpmvOptions) -> Result<Schedule<V>, OpError> {
+    fn schedule(&self, nodes: &Nodes, options: SpmvOptions) -> Result<TreeSpmvSchedule<V>, OpError> {
         if self.is_by_leaves(options.method) {
-            let leaves = Leaves::new::<D>(nodes, self.is_transposed(), options.warps)?;
-            return Ok(Schedule::Leaves(Box::new(leaves)));
+            let leaves = LeafSpmv::new::<D>(nodes, self.is_transposed(), options.warps)?;
+            return Ok(TreeSpmvSchedule::Leaves(Box::new(leaves)));
         }
         let copy: DeviceCsr<V> = self.to_csr()?;
-        Ok(Schedule::Copied(copy.into_plan(options.spmv)?))
+        Ok(TreeSpmvSchedule::Copied(copy.into_plan(options.spmv)?))
     }
 }
 
@@ -249,8 +250,8 @@ impl<V: Value, const D: usize> SpmvPlan<V, D> {
         let matrix = &self.matrix;
         check_product(matrix.device(), matrix.shape(), x, y)?;
         match (&self.schedule, matrix.content()) {
-            (Schedule::Copied(plan), _) => plan.run(alpha, x, beta, y)?,
-            (Schedule::Leaves(leaves), Content::Machine(nodes)) => {
+            (TreeSpmvSchedule::Copied(plan), _) => plan.run(alpha, x, beta, y)?,
+            (TreeSpmvSchedule::Leaves(leaves), Content::Machine(nodes)) => {
                 let Some(alpha) = matrix.factor().times(alpha).number() else {
                     // Applied one after the other, the factors are in range.
                     return self.run(&matrix.device().upload(&[alpha])?, x, beta, y);
@@ -276,14 +277,14 @@ impl<V: Value, const D: usize> SpmvPlan<V, D> {
         let analysis_ms = end.elapsed_since(start)?;
         let info = SpmvPlanInfo { analysis_ms, ..SpmvPlanInfo::default() };
         Ok(match &self.schedule {
-            Schedule::Cpu => SpmvPlanInfo { method: SpmvMethod::Leaves, ..info },
-            Schedule::Copied(plan) => SpmvPlanInfo {
+            TreeSpmvSchedule::Cpu => SpmvPlanInfo { method: SpmvMethod::Leaves, ..info },
+            TreeSpmvSchedule::Copied(plan) => SpmvPlanInfo {
                 method: SpmvMethod::Copied,
                 workspace_bytes: plan.bytes(),
                 copy: Some(plan.info()?),
                 ..info
             },
-            Schedule::Leaves(leaves) => SpmvPlanInfo {
+            TreeSpmvSchedule::Leaves(leaves) => SpmvPlanInfo {
                 method: SpmvMethod::Leaves,
                 leaves: u64::from(leaves.frozen.leaves),
                 parts: u64::from(leaves.frozen.parts),

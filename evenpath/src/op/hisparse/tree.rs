@@ -25,7 +25,7 @@ pub(super) struct SortedRuns<K: SortKey> {
 }
 
 /// A tree whose nodes have positions in a pool, which is zero.
-pub(super) struct Tree {
+pub(super) struct PlacedTree {
     shape: TreeShape,
     /// Number of nodes of each level, starting at the root.
     level_sizes: Vec<usize>,
@@ -53,7 +53,11 @@ pub(super) fn kernels<K: SortKey + KernelKey>() -> Kernels {
 impl<K: SortKey + KernelKey> SortedRuns<K> {
     /// Builds the tree of a `rows` x `cols` matrix. Waits for the device, which computes the size of the
     /// pool.
-    pub(super) fn tree<V: Element, const D: usize>(&self, rows: usize, cols: usize) -> Result<Tree, OpError> {
+    pub(super) fn tree<V: Element, const D: usize>(
+        &self,
+        rows: usize,
+        cols: usize,
+    ) -> Result<PlacedTree, OpError> {
         let (device, runs) = (self.keys.device(), self.keys.len());
         let depth = hisparse::depth(rows, cols, D);
         let along = |len: usize| len.div_ceil(D) as u32;
@@ -73,7 +77,7 @@ impl<K: SortKey + KernelKey> SortedRuns<K> {
         let place = device.kernel::<HiSparsePlaceNodes>().items(numbers as usize)?;
         let placing = TREE_RESULTS + node_state_words(depth, write.grid() as usize);
         let state = device.zeros(placing + place_state_words(place.grid() as usize))?;
-        let mut tree = Tree::new(device, shape, state)?;
+        let mut tree = PlacedTree::new(device, shape, state)?;
         let kernel = HiSparseWriteNodes {
             runs: kernels::SortedRuns { keys: self.keys.as_global(), runs: self.runs.as_global() },
             levels: tree.levels(),
@@ -100,7 +104,7 @@ impl<K: SortKey + KernelKey> SortedRuns<K> {
     }
 }
 
-impl Tree {
+impl PlacedTree {
     /// A tree without nodes.
     fn new(device: &Device, shape: TreeShape, state: DeviceVec<u64>) -> Result<Self, OpError> {
         let (numbers, runs) = (shape.first(shape.depth) as usize, shape.runs as usize);

@@ -2,7 +2,7 @@
 
 use super::operands::countable;
 use crate::device::DeviceKind;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::format::{DeviceCoo, DeviceCsr, transpose};
 use crate::operand::OpError;
 use crate::{Offset, Value};
@@ -34,7 +34,7 @@ impl<V: Value> DeviceCoo<V> {
             }
             _ => transpose::column_offsets(row_indices, self.nrows())?,
         };
-        let pattern = Pattern::new(self.nrows(), self.ncols(), row_offsets, column_indices.copied()?);
+        let pattern = DevicePattern::new(self.nrows(), self.ncols(), row_offsets, column_indices.copied()?);
         Ok(DeviceCsr::from_valid(pattern, values.copied()?))
     }
 }

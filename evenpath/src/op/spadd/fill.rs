@@ -5,13 +5,13 @@ use super::path::{Path, Write};
 use crate::cpu::{RowMerge, write_row_offsets};
 use crate::device::{DeviceKind, DeviceVec};
 use crate::format::canonical::check_canonical;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
-use super::operands::{Factors, Operands, countable};
+use super::operands::{Factors, SpaddOperands, countable};
 
-impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
+impl<'m, V: Value, O: Offset> SpaddOperands<'m, V, O> {
     /// The first phase on devices that run kernels. Checks that both matrices are canonical.
     pub(super) fn walk(&self) -> Result<Option<Path>, OpError> {
         if self.device().kind() == DeviceKind::Cpu {
@@ -25,7 +25,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
     pub(super) fn merge(&self) -> Result<RowMerge<'m, O>, OpError> {
         check_canonical("A", self.a.pattern())?;
         check_canonical("B", self.b.pattern())?;
-        let host = |pattern: &'m Pattern<O>| {
+        let host = |pattern: &'m DevicePattern<O>| {
             let offsets = pattern.row_offsets.host_slice().unwrap_or_default();
             (offsets, pattern.column_indices.host_slice().unwrap_or_default())
         };
@@ -37,7 +37,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
         &self,
         path: Option<&Path>,
         factors: Option<Factors<V>>,
-    ) -> Result<(Pattern<O>, Option<DeviceVec<V>>), OpError> {
+    ) -> Result<(DevicePattern<O>, Option<DeviceVec<V>>), OpError> {
         let Some(path) = path else { return self.fill_on_host(factors) };
         let nonzeros = countable::<O>(path.results())?;
         let (rows, device) = (self.a.nrows(), self.device());
@@ -49,7 +49,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
             values = Some(device.uninitialized(nonzeros)?);
         }
         path.fill(self, Write { pattern, values: values.as_mut().zip(factors) })?;
-        Ok((Pattern::canonical(rows, self.a.ncols(), row_offsets, columns), values))
+        Ok((DevicePattern::canonical(rows, self.a.ncols(), row_offsets, columns), values))
     }
 
     /// Only the values of the result, one per result on the path.
@@ -67,7 +67,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
     fn fill_on_host(
         &self,
         factors: Option<Factors<V>>,
-    ) -> Result<(Pattern<O>, Option<DeviceVec<V>>), OpError> {
+    ) -> Result<(DevicePattern<O>, Option<DeviceVec<V>>), OpError> {
         let (merge, device) = (self.merge()?, self.device());
         let counts = merge.counts();
         let nonzeros = countable::<O>(counts.iter().sum())?;
@@ -85,7 +85,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
                 _ => merge.write_columns(offsets, columns),
             }
         }
-        Ok((Pattern::canonical(self.a.nrows(), self.a.ncols(), row_offsets, columns), values))
+        Ok((DevicePattern::canonical(self.a.nrows(), self.a.ncols(), row_offsets, columns), values))
     }
 
     /// The values of the result on the CPU, given its row offsets.

@@ -1,11 +1,11 @@
 //! Sums of small matrices in one launch, which writes results before the host knows their number.
 
-use evenpath_kernels::spadd::{OnePass, Output, one_pass_state_words, path_items};
+use evenpath_kernels::spadd::{OnePass, SpaddOutput, one_pass_state_words, path_items};
 
-use super::operands::{Factors, Operands, countable};
+use super::operands::{Factors, SpaddOperands, countable};
 use crate::device::{DeviceKind, Kernels};
 use crate::format::DeviceCsr;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
@@ -19,7 +19,7 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
     Kernels::default().and::<OnePass<V, O>>()
 }
 
-impl<V: Value, O: Offset> Operands<'_, V, O> {
+impl<V: Value, O: Offset> SpaddOperands<'_, V, O> {
     /// Computes the result in one pass; `None` if that is not possible. Waits for the device.
     pub(super) fn in_one_pass(&self, factors: Factors<V>) -> Result<Option<DeviceCsr<V, O>>, OpError> {
         if !self.fit_one_pass() {
@@ -42,7 +42,7 @@ impl<V: Value, O: Offset> Operands<'_, V, O> {
             results: state.results(),
             stale,
             stale_words,
-            output: Output::new(Some(pattern), Some(values.as_global_mut())),
+            output: SpaddOutput::new(Some(pattern), Some(values.as_global_mut())),
             keep: self.operation.code(),
             alpha: factors.0,
             beta: factors.1,
@@ -55,7 +55,7 @@ impl<V: Value, O: Offset> Operands<'_, V, O> {
         let nonzeros = countable::<O>(results)?;
         columns.truncate(nonzeros);
         values.truncate(nonzeros);
-        let pattern = Pattern::canonical(a.rows, a.cols, row_offsets, columns);
+        let pattern = DevicePattern::canonical(a.rows, a.cols, row_offsets, columns);
         Ok(Some(DeviceCsr::from_valid(pattern, values)))
     }
 

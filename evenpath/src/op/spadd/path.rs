@@ -1,14 +1,14 @@
 //! The path through two matrices on devices that run kernels. It is walked once and can be followed many times.
 
 use evenpath_kernels::spadd::{
-    CountDescents, CutPath, DESCENTS, FillTiles, Output, RESULTS, WalkPath, code_words, path_items,
+    CountDescents, CutPath, DESCENTS, FillTiles, RESULTS, SpaddOutput, WalkPath, kind_words, path_items,
     state_words,
 };
 
-use super::operands::{Factors, Operands};
+use super::operands::{Factors, SpaddOperands};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::canonical::{conclude, count_descents};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
@@ -21,12 +21,12 @@ pub(super) fn kernels<V: Value, O: Offset>() -> Kernels {
         .and::<FillTiles<V, O>>()
 }
 
-/// A walked path: the codes of its items, and the number of results per tile.
+/// A walked path: the kinds of its items, and the number of results per tile.
 pub(super) struct Path {
     keep: u32,
     tiles: u32,
     starts: DeviceVec<u64>,
-    codes: DeviceVec<u64>,
+    kinds: DeviceVec<u64>,
     counts: DeviceVec<u32>,
     states: DeviceVec<u64>,
     /// True for A, and for B, if the walk checks that the columns of every row increase.
@@ -42,7 +42,11 @@ pub(super) struct Write<'o, V: Value, O: Offset> {
 
 impl Path {
     /// Walks the path of A and B. Waits for the device to learn the number of results.
-    pub(super) fn walk<O: Offset>(keep: u32, a: &Pattern<O>, b: &Pattern<O>) -> Result<Self, OpError> {
+    pub(super) fn walk<O: Offset>(
+        keep: u32,
+        a: &DevicePattern<O>,
+        b: &DevicePattern<O>,
+    ) -> Result<Self, OpError> {
         let device = a.row_offsets.device();
         let launch = device.kernel().items(path_items(a.view(), b.view()) as usize)?;
         let (tiles, tile_items) = (launch.grid(), launch.info().tile_items() as u32);
@@ -50,7 +54,7 @@ impl Path {
             keep,
             tiles,
             starts: device.uninitialized(2 * (tiles as usize + 1))?,
-            codes: device.uninitialized(tiles as usize * code_words(tile_items))?,
+            kinds: device.uninitialized(tiles as usize * kind_words(tile_items))?,
             counts: device.uninitialized(tiles as usize)?,
             states: device.uninitialized(state_words(tiles))?,
             unchecked: [a, b].map(|pattern| pattern.canonical.get().is_none()),
@@ -69,13 +73,13 @@ impl Path {
             a: a.view(),
             b: b.view(),
             starts: path.starts.as_global(),
-            codes: path.codes.as_global_mut(),
+            kinds: path.kinds.as_global_mut(),
             counts: path.counts.as_global_mut(),
             states: path.states.as_global_mut(),
             keep,
         };
         // SAFETY: the views are of two valid patterns with the same number of rows, and of buffers with as many words as the
-        // codes, the tiles and the state need. The cut has written `starts`, which are inside both matrices for any order of
+        // kinds, the tiles and the state need. The cut has written `starts`, which are inside both matrices for any order of
         // columns. All are on this device, and buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
         path.conclude(a, b)?;
@@ -84,7 +88,7 @@ impl Path {
 
     /// Waits for the walk, and checks its results: that both matrices are canonical, and the number of
     /// results.
-    fn conclude<O: Offset>(&mut self, a: &Pattern<O>, b: &Pattern<O>) -> Result<(), OpError> {
+    fn conclude<O: Offset>(&mut self, a: &DevicePattern<O>, b: &DevicePattern<O>) -> Result<(), OpError> {
         if self.unchecked == [false; 2] {
             self.results = self.states.get(RESULTS)?;
             return Ok(());
@@ -102,7 +106,12 @@ impl Path {
     }
 
     /// Finds the starts of the tiles.
-    fn cut<O: Offset>(&mut self, a: &Pattern<O>, b: &Pattern<O>, tile_items: u32) -> Result<(), OpError> {
+    fn cut<O: Offset>(
+        &mut self,
+        a: &DevicePattern<O>,
+        b: &DevicePattern<O>,
+        tile_items: u32,
+    ) -> Result<(), OpError> {
         let launch = a.row_offsets.device().kernel().warps(self.tiles as usize + 1)?;
         let kernel = CutPath {
             a: a.view(),
@@ -125,13 +134,13 @@ impl Path {
 
     /// Bytes of device memory that the path takes.
     pub(super) fn bytes(&self) -> u64 {
-        self.starts.bytes() + self.codes.bytes() + self.states.bytes() + self.counts.bytes()
+        self.starts.bytes() + self.kinds.bytes() + self.states.bytes() + self.counts.bytes()
     }
 
     /// Follows the path, and writes the results to buffers that have room for them.
     pub(super) fn fill<V: Value, O: Offset>(
         &self,
-        operands: &Operands<'_, V, O>,
+        operands: &SpaddOperands<'_, V, O>,
         write: Write<'_, V, O>,
     ) -> Result<(), OpError> {
         if self.tiles == 0 {
@@ -147,10 +156,10 @@ impl Path {
             a: operands.a.pattern().with_values(&a_values),
             b: operands.b.pattern().with_values(&b_values),
             starts: self.starts.as_global(),
-            codes: self.codes.as_global(),
+            kinds: self.kinds.as_global(),
             counts: self.counts.as_global(),
             states: self.states.as_global(),
-            output: Output::new(pattern, values.map(|values| values.as_global_mut())),
+            output: SpaddOutput::new(pattern, values.map(|values| values.as_global_mut())),
             keep: self.keep,
             alpha,
             beta,

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::info::ElementwisePlanInfo;
-use super::operands::Operands;
+use super::operands::SpaddOperands;
 use super::path::Path;
 use crate::device::{DeviceError, Event};
 use crate::format::DeviceCsr;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::operation::Elementwise;
 use crate::{Offset, Value};
@@ -118,7 +118,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// The same as for [`spadd`](Self::spadd).
     pub fn elementwise(&self, operation: Elementwise, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
-        let operands = Operands::new(operation, self, b)?;
+        let operands = SpaddOperands::new(operation, self, b)?;
         let factors = (alpha, beta);
         if let Some(result) = operands.in_one_pass(factors)? {
             return Ok(result);
@@ -134,7 +134,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// The same as for [`spadd`](Self::spadd), but there may be more entries than `O` can count.
     pub fn count_elementwise(&self, operation: Elementwise, b: &Self) -> Result<u64, OpError> {
-        let operands = Operands::new(operation, self, b)?;
+        let operands = SpaddOperands::new(operation, self, b)?;
         Ok(match operands.walk()? {
             Some(path) => path.results(),
             None => operands.merge()?.counts().iter().sum(),
@@ -160,7 +160,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         operation: Elementwise,
         b: &Self,
     ) -> Result<ElementwisePlan<V, O>, OpError> {
-        let operands = Operands::new(operation, self, b)?;
+        let operands = SpaddOperands::new(operation, self, b)?;
         let start = self.device().record()?;
         let path = operands.walk()?;
         let (pattern, _) = operands.fill(path.as_ref(), None)?;
@@ -188,7 +188,7 @@ pub struct ElementwisePlan<V: Value, O: Offset = u32> {
     operation: Elementwise,
     a: DeviceCsr<V, O>,
     b: DeviceCsr<V, O>,
-    pattern: Arc<Pattern<O>>,
+    pattern: Arc<DevicePattern<O>>,
     /// The path, on devices that run kernels.
     path: Option<Path>,
     analysis: (Event, Event),
@@ -202,7 +202,7 @@ impl<V: Value, O: Offset> ElementwisePlan<V, O> {
     ///
     /// If there is not enough memory for the values, or the device was lost.
     pub fn run(&self, alpha: V, beta: V) -> Result<DeviceCsr<V, O>, OpError> {
-        let operands = Operands { operation: self.operation, a: &self.a, b: &self.b };
+        let operands = SpaddOperands { operation: self.operation, a: &self.a, b: &self.b };
         let values = match &self.path {
             Some(path) => operands.fill_values(path, self.nnz(), (alpha, beta))?,
             None => operands.values_on_host(

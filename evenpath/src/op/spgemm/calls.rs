@@ -1,6 +1,6 @@
 //! Calls of SpGEMM on a matrix.
 
-use super::base::Operands;
+use super::base::SpgemmOperands;
 use super::options::SpgemmOptions;
 use super::plan::SpgemmPlan;
 use super::{masked, plan};
@@ -47,7 +47,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         b: &Self,
         options: SpgemmOptions,
     ) -> Result<DeviceCsr<V, C>, OpError> {
-        plan::multiply(Operands::check(self, b)?, options)
+        plan::multiply(SpgemmOperands::check(self, b)?, options)
     }
 
     /// Computes the entries of A·B where `mask` has entries, and nothing elsewhere. A is m × k, B is k × n,
@@ -81,7 +81,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         mask: &DeviceCsr<M, O>,
         options: SpgemmOptions,
     ) -> Result<Self, OpError> {
-        masked::multiply(Operands::check(self, b)?, mask, options)
+        masked::multiply(SpgemmOperands::check(self, b)?, mask, options)
     }
 
     /// Prepares C = A·B for changing values ([`set_values`](Self::set_values)): finds everything that only
@@ -105,7 +105,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// The same as for [`spgemm`](Self::spgemm).
     pub fn plan_spgemm(&self, b: &Self, options: SpgemmOptions) -> Result<SpgemmPlan<V, O>, OpError> {
-        SpgemmPlan::new(Operands::check(self, b)?, options)
+        SpgemmPlan::new(SpgemmOperands::check(self, b)?, options)
     }
 
     /// [`plan_spgemm`](Self::plan_spgemm) with row offsets of type `C` in the results.
@@ -118,6 +118,6 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         b: &Self,
         options: SpgemmOptions,
     ) -> Result<SpgemmPlan<V, O, C>, OpError> {
-        SpgemmPlan::new(Operands::check(self, b)?, options)
+        SpgemmPlan::new(SpgemmOperands::check(self, b)?, options)
     }
 }

@@ -2,15 +2,15 @@
 
 use evenpath_kernels::spgemm::Class;
 
-use super::base::{Operands, Workspace};
+use super::base::{SpgemmOperands, Workspace};
 use super::cpu::{OnCpu, OnePass};
 use super::hypersparse::{Hypersparse, OfFilledRows};
 use super::method::SpgemmMethod;
 use super::options::SpgemmOptions;
-use super::row_tiles::{self, RowTiles};
+use super::row_tiles::{self, RowTilesProduct};
 use super::row_wise::{self, RowWise};
 use super::strategy::{Multiply, Strategy};
-use super::symbolic::{self, Analysis, Rows};
+use super::symbolic::{self, Analysis, ClassifiedRows};
 use super::two_level_sort::global_sort::{self, GlobalSort};
 use super::two_level_sort::{self, BlockSort, TwoLevelSort};
 use crate::device::DeviceKind;
@@ -31,7 +31,7 @@ const LAUNCHES: [f64; 2] = [100_000.0, 200_000.0];
 
 /// Returns whether sorting all products is faster than going row by row: where a row of A names very many rows of B, which windows
 /// add one after the other, and where rows have many products with few columns in common. From times measured on an H200.
-fn sorting_is_faster(Rows { bins, mean, .. }: &Rows) -> bool {
+fn sorting_is_faster(ClassifiedRows { bins, mean, .. }: &ClassifiedRows) -> bool {
     let (total, mean) = (bins.total as f64, *mean);
     let (mut left, mut by_rows, mut turns) = (total, LAUNCHES[0], 0.0_f64);
     for bin in &bins.filled {
@@ -51,7 +51,7 @@ fn sorting_is_faster(Rows { bins, mean, .. }: &Rows) -> bool {
 
 /// The way to multiply once. Small products and those on the CPU have one that a plan cannot keep.
 pub(super) fn once<V: Value, O: Offset, C: Offset>(
-    operands: Operands<'_, V, O>,
+    operands: SpgemmOperands<'_, V, O>,
     options: SpgemmOptions,
     workspace: &Workspace,
 ) -> Result<Box<dyn Multiply<V, O, C>>, OpError> {
@@ -62,17 +62,17 @@ pub(super) fn once<V: Value, O: Offset, C: Offset>(
         }
         return Ok(Box::new(OnCpu::count(operands)));
     }
-    let find = |operands: Operands<'_, V, O>| once_of_filled(operands, options.method, workspace);
+    let find = |operands: SpgemmOperands<'_, V, O>| once_of_filled(operands, options.method, workspace);
     without_empty_rows(operands, workspace, find, |all_rows| Box::new(all_rows))
 }
 
 /// The way to multiply once, on devices with kernels, where A is not hypersparse.
 fn once_of_filled<V: Value, O: Offset, C: Offset>(
-    operands: Operands<'_, V, O>,
+    operands: SpgemmOperands<'_, V, O>,
     method: SpgemmMethod,
     workspace: &Workspace,
 ) -> Result<Box<dyn Multiply<V, O, C>>, OpError> {
-    if let Some(tiles) = RowTiles::find::<V, O, C>(operands, method, workspace)? {
+    if let Some(tiles) = RowTilesProduct::find::<V, O, C>(operands, method, workspace)? {
         return Ok(Box::new(tiles));
     }
     Ok(of_filled(operands, method, workspace)?)
@@ -80,34 +80,34 @@ fn once_of_filled<V: Value, O: Offset, C: Offset>(
 
 /// The strategy of a plan, analyzed as far as it is before the first run.
 pub(super) fn strategy<V: Value, O: Offset, C: Offset>(
-    operands: Operands<'_, V, O>,
+    operands: SpgemmOperands<'_, V, O>,
     method: SpgemmMethod,
     workspace: &Workspace,
 ) -> Result<Box<dyn Strategy<V, O, C>>, OpError> {
     if operands.device().kind() == DeviceKind::Cpu {
         return Ok(Box::new(OnCpu::count(operands)));
     }
-    let find = |operands: Operands<'_, V, O>| of_filled(operands, method, workspace);
+    let find = |operands: SpgemmOperands<'_, V, O>| of_filled(operands, method, workspace);
     without_empty_rows(operands, workspace, find, |all_rows| Box::new(all_rows))
 }
 
 /// The way to multiply that `find` finds: where A is hypersparse, for the rows that have entries, boxed with all rows.
 fn without_empty_rows<V: Value, O: Offset, W: ?Sized>(
-    operands: Operands<'_, V, O>,
+    operands: SpgemmOperands<'_, V, O>,
     workspace: &Workspace,
-    find: impl FnOnce(Operands<'_, V, O>) -> Result<Box<W>, OpError>,
+    find: impl FnOnce(SpgemmOperands<'_, V, O>) -> Result<Box<W>, OpError>,
     boxed: impl FnOnce(OfFilledRows<V, O, W>) -> Box<W>,
 ) -> Result<Box<W>, OpError> {
     let Some((a, _charge)) = Hypersparse::find(operands.a, workspace)? else {
         return find(operands);
     };
-    let inner = find(Operands { a: &a.matrix, b: operands.b })?;
+    let inner = find(SpgemmOperands { a: &a.matrix, b: operands.b })?;
     Ok(boxed(OfFilledRows::new(a, inner)))
 }
 
 /// The strategy on devices with kernels, where A is not hypersparse.
 fn of_filled<V: Value, O: Offset, C: Offset>(
-    operands: Operands<'_, V, O>,
+    operands: SpgemmOperands<'_, V, O>,
     method: SpgemmMethod,
     workspace: &Workspace,
 ) -> Result<Box<dyn Strategy<V, O, C>>, OpError> {
@@ -133,7 +133,7 @@ fn of_filled<V: Value, O: Offset, C: Offset>(
 
 /// The strategy that sorts.
 fn two_level_sort<V: Value, O: Offset, C: Offset>(
-    operands: Operands<'_, V, O>,
+    operands: SpgemmOperands<'_, V, O>,
     sort: BlockSort,
 ) -> Result<Box<dyn Strategy<V, O, C>>, OpError> {
     operands.device().prepare(two_level_sort::kernels::<V, O, C>)?;
@@ -143,8 +143,8 @@ fn two_level_sort<V: Value, O: Offset, C: Offset>(
 /// Returns whether it is better to sort all products: if that is faster, memory for all of them at once is left, and
 /// `multiply`, whose bits are the plan's, does not go by tiles of rows.
 fn should_sort<V: Value, O: Offset>(
-    operands: Operands<'_, V, O>,
-    rows: &Rows,
+    operands: SpgemmOperands<'_, V, O>,
+    rows: &ClassifiedRows,
     workspace: &Workspace,
 ) -> bool {
     let (a_rows, entries) = (operands.a.nrows() as u64, operands.a.nnz() as u64);

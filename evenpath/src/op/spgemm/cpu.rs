@@ -1,11 +1,13 @@
 //! Products on the CPU.
 
-use super::base::{Arrays, Operands, Workspace, convert_offsets, countable, result_arrays, result_required};
+use super::base::{
+    ProductArrays, SpgemmOperands, Workspace, convert_offsets, countable, result_arrays, result_required,
+};
 use super::method::SpgemmMethod;
-use super::strategy::{Found, Info, Multiply, Strategy};
+use super::strategy::{FirstRun, Info, Multiply, Strategy};
 use crate::cpu::{SpgemmArrays, in_pool};
 use crate::device::{Device, DeviceVec};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
@@ -20,7 +22,11 @@ impl OnePass {
 }
 
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnePass {
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<FirstRun<V, C>, OpError> {
         let (device, product) = (operands.device(), operands.product());
         let Some(arrays) = in_pool(operands.a.nrows(), || product.on_cpu().multiply::<C>()) else {
             // There is too little memory for it.
@@ -30,12 +36,12 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnePass {
         let nonzeros = values.len() as u64;
         countable::<C>(nonzeros)?;
         let _charge = workspace.take("the result", result_required::<V, C>(operands.a.nrows(), nonzeros))?;
-        let arrays = Arrays {
+        let arrays = ProductArrays {
             row_offsets: device.adopt(row_offsets)?,
             column_indices: device.adopt(column_indices)?,
             values: device.adopt(values)?,
         };
-        Ok(Found { arrays, repeats: false })
+        Ok(FirstRun { arrays, repeats: false })
     }
 }
 
@@ -48,7 +54,7 @@ pub(super) struct OnCpu {
 
 impl OnCpu {
     /// Counts products and entries of C.
-    pub(super) fn count<V: Value, O: Offset>(operands: Operands<'_, V, O>) -> Self {
+    pub(super) fn count<V: Value, O: Offset>(operands: SpgemmOperands<'_, V, O>) -> Self {
         let product = operands.product();
         in_pool(operands.a.nrows(), || {
             let cpu = product.on_cpu();
@@ -62,7 +68,11 @@ impl OnCpu {
 }
 
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnCpu {
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<FirstRun<V, C>, OpError> {
         let (device, product) = (operands.device(), operands.product());
         let rows = operands.a.nrows();
         let (mut column_indices, mut values, _charge) =
@@ -71,15 +81,15 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnCpu {
             in_pool(rows, || product.on_cpu().fill(&self.row_offsets, columns, values));
         }
         let row_offsets = convert_offsets(&device.upload(&self.row_offsets)?)?;
-        Ok(Found { arrays: Arrays { row_offsets, column_indices, values }, repeats: true })
+        Ok(FirstRun { arrays: ProductArrays { row_offsets, column_indices, values }, repeats: true })
     }
 }
 
 impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
     fn again(
         &self,
-        operands: Operands<'_, V, O>,
-        pattern: &Pattern<C>,
+        operands: SpgemmOperands<'_, V, O>,
+        pattern: &DevicePattern<C>,
         _workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
         let product = operands.product();

@@ -2,11 +2,11 @@
 
 use evenpath_kernels::spgemm::SpgemmExpandOffsets;
 
-use super::base::{Charge, Operands, Workspace};
-use super::strategy::{Found, Info, Multiply, Strategy};
+use super::base::{Charge, SpgemmOperands, Workspace};
+use super::strategy::{FirstRun, Info, Multiply, Strategy};
 use crate::device::DeviceVec;
 use crate::format::DeviceCsr;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::format::filled_rows::FilledRows;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
@@ -38,19 +38,23 @@ impl<V: Value, O: Offset, S: ?Sized> OfFilledRows<V, O, S> {
         Self { a, inner }
     }
 
-    fn operands<'o>(&'o self, operands: Operands<'o, V, O>) -> Operands<'o, V, O> {
-        Operands { a: &self.a.matrix, b: operands.b }
+    fn operands<'o>(&'o self, operands: SpgemmOperands<'o, V, O>) -> SpgemmOperands<'o, V, O> {
+        SpgemmOperands { a: &self.a.matrix, b: operands.b }
     }
 }
 
 impl<V: Value, O: Offset, C: Offset, S: Multiply<V, O, C> + ?Sized> Multiply<V, O, C>
     for OfFilledRows<V, O, S>
 {
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<FirstRun<V, C>, OpError> {
         let _kept = workspace.take("the workspace", self.a.required())?;
-        let Found { mut arrays, repeats } = self.inner.multiply(self.operands(operands), workspace)?;
+        let FirstRun { mut arrays, repeats } = self.inner.multiply(self.operands(operands), workspace)?;
         arrays.row_offsets = self.a.expand(&arrays.row_offsets, workspace)?;
-        Ok(Found { arrays, repeats })
+        Ok(FirstRun { arrays, repeats })
     }
 }
 
@@ -59,8 +63,8 @@ impl<V: Value, O: Offset, C: Offset, S: Strategy<V, O, C> + ?Sized> Strategy<V, 
 {
     fn again(
         &self,
-        operands: Operands<'_, V, O>,
-        pattern: &Pattern<C>,
+        operands: SpgemmOperands<'_, V, O>,
+        pattern: &DevicePattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
         let _kept = workspace.take("the workspace", self.a.required())?;
@@ -98,7 +102,7 @@ impl<V: Value, O: Offset> Hypersparse<V, O> {
         let FilledRows { count, compacted } = FilledRows::find(a.pattern())?;
         let Some((filled_rows, offsets)) = compacted else { return Ok(None) };
         let columns = a.pattern().column_indices.copied()?;
-        let matrix = a.with_pattern(Pattern::canonical(count as usize, a.ncols(), offsets, columns));
+        let matrix = a.with_pattern(DevicePattern::canonical(count as usize, a.ncols(), offsets, columns));
         Ok(Some((Self { matrix, filled_rows, rows }, charge)))
     }
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::base::{Operands, Workspace, convert_offsets};
+use super::base::{SpgemmOperands, Workspace, convert_offsets};
 use super::options::SpgemmOptions;
 use super::row_wise::{self, Target};
-use super::symbolic::{self, Rows};
+use super::symbolic::{self, ClassifiedRows};
 use crate::cpu::in_pool;
 use crate::device::DeviceKind;
 use crate::format::DeviceCsr;
@@ -17,11 +17,11 @@ use crate::{Offset, Value};
 
 /// The entries of `C = AB` where the mask has some.
 pub(super) fn multiply<V: Value, M: Value, O: Offset>(
-    operands: Operands<'_, V, O>,
+    operands: SpgemmOperands<'_, V, O>,
     mask: &DeviceCsr<M, O>,
     options: SpgemmOptions,
 ) -> Result<DeviceCsr<V, O>, OpError> {
-    let Operands { a, b } = operands;
+    let SpgemmOperands { a, b } = operands;
     let device = a.device();
     device.check_same(mask.device())?;
     check_shape("the mask", mask.shape(), (a.nrows(), b.ncols()))?;
@@ -41,7 +41,7 @@ pub(super) fn multiply<V: Value, M: Value, O: Offset>(
             in_pool(a.nrows(), || product.on_cpu().fill_pattern(row_offsets, columns, values));
         }
     } else {
-        let rows = Rows::of_pattern(pattern, b.pattern())?;
+        let rows = ClassifiedRows::of_pattern(pattern, b.pattern())?;
         let row_offsets = convert_offsets(&pattern.row_offsets)?;
         let target = Target {
             row_offsets: &row_offsets,

@@ -35,8 +35,8 @@ pub enum SpgemmMethod {
     RowTiles,
     /// `two-level-sort`: all products are expanded and sorted, first within tiles and then all together (after Dalton, Baxter,
     /// Merrill, Olson, Garland, "Optimizing sparse matrix operations on GPUs using merge path", IPDPS 2015, section
-    /// III-C). Its time goes with the products, whatever the rows; it takes memory for all of them, or works in parts. Tiles are
-    /// sorted by row and column, so that only rows that tiles cut are sorted again.
+    /// III-C). Its time goes with the products, whatever the rows; it takes memory for all of them, or works in batches of rows. Tiles
+    /// are sorted by row and column, so that only rows that tiles cut are sorted again.
     TwoLevelSort,
     /// `column-sort`: `two-level-sort` as it was published: tiles are sorted by column alone, and the entries of all tiles are
     /// sorted again. For comparisons: `auto` never takes it.

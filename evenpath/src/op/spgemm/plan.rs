@@ -1,15 +1,15 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use super::base::{Operands, Workspace};
+use super::base::{SpgemmOperands, Workspace};
 use super::choose;
 use super::info::SpgemmPlanInfo;
 use super::method::SpgemmMethod;
 use super::options::SpgemmOptions;
-use super::strategy::{Found, Info, Strategy};
+use super::strategy::{FirstRun, Info, Strategy};
 use crate::device::{DeviceError, Event};
 use crate::format::DeviceCsr;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::{Offset, Value};
@@ -40,26 +40,26 @@ pub struct SpgemmPlan<V: Value, O: Offset = u32, C: Offset = O> {
     options: SpgemmOptions,
     strategy: Box<dyn Strategy<V, O, C>>,
     /// The pattern of the results, once there is one.
-    pattern: OnceLock<Arc<Pattern<C>>>,
+    pattern: OnceLock<Arc<DevicePattern<C>>>,
     analysis: (Event, Event),
     peak_bytes: u64,
 }
 
 /// C, with nothing kept.
 pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
-    operands: Operands<'_, V, O>,
+    operands: SpgemmOperands<'_, V, O>,
     options: SpgemmOptions,
 ) -> Result<DeviceCsr<V, C>, OpError> {
     let way = choose::once(operands, options, &Workspace::new(operands.device(), options))?;
     // It charges again for the memory that it found on the way.
-    let Found { arrays, .. } = way.multiply(operands, &Workspace::new(operands.device(), options))?;
+    let FirstRun { arrays, .. } = way.multiply(operands, &Workspace::new(operands.device(), options))?;
     let (pattern, values) = arrays.into_pattern(operands.a.nrows(), operands.b.ncols());
     Ok(DeviceCsr::from_valid(pattern, values))
 }
 
 impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
-    pub(super) fn new(operands: Operands<'_, V, O>, options: SpgemmOptions) -> Result<Self, OpError> {
-        let Operands { a, b } = operands;
+    pub(super) fn new(operands: SpgemmOperands<'_, V, O>, options: SpgemmOptions) -> Result<Self, OpError> {
+        let SpgemmOperands { a, b } = operands;
         let device = operands.device();
         let start = device.record()?;
         let workspace = Workspace::new(device, options);
@@ -77,7 +77,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
 
     /// The product of the values that the matrices have now. The first run finds the columns, the next ones only
     /// values; only with [`SpgemmMethod::GlobalSort`](super::SpgemmMethod::GlobalSort), and where
-    /// [`SpgemmMethod::TwoLevelSort`](super::SpgemmMethod::TwoLevelSort) works in parts, every run does everything.
+    /// [`SpgemmMethod::TwoLevelSort`](super::SpgemmMethod::TwoLevelSort) works in batches, every run does everything.
     ///
     /// A graph may be captured with runs that find only values, that is, after a run outside of it. The second run
     /// keeps more memory ([`SpgemmPlanInfo::kept_bytes`]), which a graph uses if it is there, and does not allocate.
@@ -87,7 +87,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     /// If this thread captures a graph and the run would have to find the columns. If the product has more nonzeros than row offsets of its type count, or workspace and result would take more memory
     /// than they may. If the device was lost.
     pub fn run(&self) -> Result<DeviceCsr<V, C>, OpError> {
-        let operands = Operands { a: &self.a, b: &self.b };
+        let operands = SpgemmOperands { a: &self.a, b: &self.b };
         let workspace = Workspace::new(self.a.device(), self.options);
         if let Some(pattern) = self.known_pattern()? {
             let values = Requirement::of::<V>(pattern.column_indices.len() as u64);
@@ -95,7 +95,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
             let values = self.strategy.again(operands, pattern, &workspace)?;
             return Ok(DeviceCsr::from_valid(Arc::clone(pattern), values));
         }
-        let Found { arrays, repeats } = self.strategy.multiply(operands, &workspace)?;
+        let FirstRun { arrays, repeats } = self.strategy.multiply(operands, &workspace)?;
         let (pattern, values) = arrays.into_pattern(self.a.nrows(), self.b.ncols());
         let pattern = Arc::new(pattern);
         if repeats {
@@ -107,7 +107,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
 
     /// The pattern of the results, if an earlier run found it. A graph takes only what is known: what a capture finds is there when the
     /// graph was launched, and the plan would have it before.
-    fn known_pattern(&self) -> Result<Option<&Arc<Pattern<C>>>, OpError> {
+    fn known_pattern(&self) -> Result<Option<&Arc<DevicePattern<C>>>, OpError> {
         let device = self.a.device();
         if self.options.method == SpgemmMethod::GlobalSort {
             device.refuse_in_graph(

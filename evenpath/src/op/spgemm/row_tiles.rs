@@ -6,9 +6,9 @@ use evenpath_kernels::spgemm::row_tiles::{
 };
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
-use super::base::{Arrays, Operands, Product, Workspace, result_arrays, result_required};
+use super::base::{ProductArrays, SpgemmCall, SpgemmOperands, Workspace, result_arrays, result_required};
 use super::method::SpgemmMethod;
-use super::strategy::{Found, Multiply};
+use super::strategy::{FirstRun, Multiply};
 use super::symbolic::lanes_log2;
 use crate::device::{Device, DeviceVec, Kernels};
 use crate::operand::OpError;
@@ -37,14 +37,18 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
 
 /// Returns whether a product whose rows have at most `longest` products, and `total` together, is computed by tiles of rows, if
 /// there is memory for it. A plan then goes row by row, which gives the same bits.
-pub(super) fn takes<V: Value, O: Offset>(operands: Operands<'_, V, O>, total: u64, longest: u64) -> bool {
+pub(super) fn takes<V: Value, O: Offset>(
+    operands: SpgemmOperands<'_, V, O>,
+    total: u64,
+    longest: u64,
+) -> bool {
     is_small(operands)
         && total <= MOST_PRODUCTS
         && tile_instance::<V, O>(operands.device(), longest).is_some()
 }
 
 /// Returns whether the operands may make a small product.
-fn is_small<V: Value, O: Offset>(Operands { a, b }: Operands<'_, V, O>) -> bool {
+fn is_small<V: Value, O: Offset>(SpgemmOperands { a, b }: SpgemmOperands<'_, V, O>) -> bool {
     [a.nrows(), a.nnz(), b.nnz()].iter().all(|&count| count <= MOST_NONZEROS)
 }
 
@@ -63,16 +67,16 @@ fn tile_bytes(info: &KernelInfo) -> u32 {
 }
 
 /// A small product, whose rows are counted.
-pub(super) struct RowTiles {
-    counted: Counted,
+pub(super) struct RowTilesProduct {
+    counted: CountedProducts,
     info: &'static KernelInfo,
 }
 
-impl RowTiles {
+impl RowTilesProduct {
     /// Counts the products, if the operands are small and there is memory; `None` if another method is for them. Waits for the
     /// device.
     pub(super) fn find<V: Value, O: Offset, C: Offset>(
-        operands: Operands<'_, V, O>,
+        operands: SpgemmOperands<'_, V, O>,
         method: SpgemmMethod,
         workspace: &Workspace,
     ) -> Result<Option<Self>, OpError> {
@@ -83,7 +87,7 @@ impl RowTiles {
             return Ok(None);
         }
         let _charge = workspace.take("the workspace", required)?;
-        let counted = Counted::find(operands)?;
+        let counted = CountedProducts::find(operands)?;
         let most = result_required::<V, C>(operands.a.nrows(), counted.total);
         if counted.total > MOST_PRODUCTS || !workspace.has_room(most) {
             return Ok(None);
@@ -93,11 +97,15 @@ impl RowTiles {
     }
 }
 
-impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowTiles {
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowTilesProduct {
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<FirstRun<V, C>, OpError> {
         let _charge = workspace.take("the workspace", counting_required(operands.a.nrows()))?;
         let arrays = self.counted.multiply(&operands.product(), self.info, workspace)?;
-        Ok(Found { arrays, repeats: false })
+        Ok(FirstRun { arrays, repeats: false })
     }
 }
 
@@ -109,7 +117,7 @@ fn counting_required(rows: usize) -> Requirement {
 }
 
 /// The products of the rows of C.
-struct Counted {
+struct CountedProducts {
     /// Those before each row, and at the end all of them.
     before: DeviceVec<u32>,
     total: u64,
@@ -117,9 +125,9 @@ struct Counted {
     longest: u64,
 }
 
-impl Counted {
+impl CountedProducts {
     /// Counts them; waits for the device.
-    fn find<V: Value, O: Offset>(operands: Operands<'_, V, O>) -> Result<Self, OpError> {
+    fn find<V: Value, O: Offset>(operands: SpgemmOperands<'_, V, O>) -> Result<Self, OpError> {
         let (device, (a, b)) = (operands.device(), operands.views());
         device.prepare(counting_kernels::<O>)?;
         let rows = operands.a.nrows();
@@ -149,10 +157,10 @@ impl Counted {
     /// The product, by tiles of this kernel instance, which have room for the longest row; waits for the device.
     fn multiply<V: Value, O: Offset, C: Offset>(
         &self,
-        product: &Product<'_, V, O>,
+        product: &SpgemmCall<'_, V, O>,
         info: &'static KernelInfo,
         workspace: &Workspace,
-    ) -> Result<Arrays<V, C>, OpError> {
+    ) -> Result<ProductArrays<V, C>, OpError> {
         let (device, (a, b)) = (product.operands.device(), product.views());
         device.prepare(kernels::<V, O>)?;
         let rows = product.operands.a.nrows();
@@ -184,7 +192,7 @@ impl Counted {
         let [entries] = state.finish()?;
         columns.truncate(entries as usize);
         values.truncate(entries as usize);
-        Ok(Arrays { row_offsets, column_indices: columns, values })
+        Ok(ProductArrays { row_offsets, column_indices: columns, values })
     }
 }
 

@@ -1,16 +1,20 @@
 //! The traits that ways to multiply implement.
 
-use super::base::{Arrays, Operands, Workspace};
+use super::base::{ProductArrays, SpgemmOperands, Workspace};
 use super::method::SpgemmMethod;
 use crate::device::DeviceVec;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// A way to compute `C = AB` for two patterns.
 pub(super) trait Multiply<V: Value, O: Offset, C: Offset>: Send + Sync {
     /// Computes C, whose columns are not known yet, from the values that the operands have now.
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError>;
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<FirstRun<V, C>, OpError>;
 }
 
 /// A way to compute `C = AB` again and again, which keeps what it finds out.
@@ -19,8 +23,8 @@ pub(super) trait Strategy<V: Value, O: Offset, C: Offset>: Multiply<V, O, C> {
     /// already.
     fn again(
         &self,
-        operands: Operands<'_, V, O>,
-        pattern: &Pattern<C>,
+        operands: SpgemmOperands<'_, V, O>,
+        pattern: &DevicePattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError>;
 
@@ -29,8 +33,8 @@ pub(super) trait Strategy<V: Value, O: Offset, C: Offset>: Multiply<V, O, C> {
 }
 
 /// Result of a first run.
-pub(super) struct Found<V: Value, C: Offset> {
-    pub(super) arrays: Arrays<V, C>,
+pub(super) struct FirstRun<V: Value, C: Offset> {
+    pub(super) arrays: ProductArrays<V, C>,
     /// True if later runs need values only.
     pub(super) repeats: bool,
 }

@@ -3,19 +3,19 @@
 use evenpath_kernels::spmm::DenseView;
 
 use super::info::SpmmPlanInfo;
-use super::kernels::{Output, Pass, Strides};
+use super::kernels::{SpmmOutput, SpmmPass, Strides};
 use super::options::SpmmOptions;
-use super::schedule::Schedule;
+use super::schedule::SpmmSchedule;
 use crate::device::DeviceError;
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::operand::OpError;
 use crate::policy::Tile;
 use crate::{Compute, Offset, Storage, cpu};
 
 /// A matrix, analyzed for products with vectors of `T`, which are read and written where they are.
 pub(in crate::op) struct Column<T: Storage> {
-    schedule: Schedule<T>,
+    schedule: SpmmSchedule<T>,
     /// Tile of a block, on devices that run kernels.
     pub(in crate::op) tile: Option<Tile>,
     /// Number of blocks, or of the CPU's tasks.
@@ -32,14 +32,14 @@ impl<T: Storage> Column<T> {
         T: Storage<Computed = Compute<S>>,
     {
         let options = SpmmOptions::default().with_columns(1).with_multiprocessors(multiprocessors);
-        let schedule = Schedule::analyze(matrix, options)?;
+        let schedule = SpmmSchedule::analyze(matrix, options)?;
         let (tile, tiles) = match &schedule {
-            Schedule::Cpu => {
+            SpmmSchedule::Cpu => {
                 let values = matrix.values();
                 let view = matrix.pattern().host_view(&values);
                 (None, view.map_or(0, |view| cpu::spmm_tasks(view, 1)) as u64)
             }
-            Schedule::Kernels(kernels) => {
+            SpmmSchedule::Kernels(kernels) => {
                 let strides = Strides { b_row: 1, b_column: 1, c: 1, c_by_columns: false };
                 let launch = kernels.cut(matrix, &(0..1), strides)?.launch;
                 (Some(Tile::of(launch.info())), u64::from(launch.grid()))
@@ -51,14 +51,14 @@ impl<T: Storage> Column<T> {
     /// Launches the product.
     pub(in crate::op) fn run<S: Storage, O: Offset>(
         &self,
-        product: Product<'_, S, O, T>,
+        product: SpmvCall<'_, S, O, T>,
     ) -> Result<(), DeviceError>
     where
         T: Storage<Computed = Compute<S>>,
     {
-        let Product { matrix, alpha, x, beta, y, .. } = product;
+        let SpmvCall { matrix, alpha, x, beta, y, .. } = product;
         match &self.schedule {
-            Schedule::Cpu => {
+            SpmmSchedule::Cpu => {
                 let values = matrix.values();
                 let view = matrix.pattern().host_view(&values);
                 if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
@@ -68,10 +68,10 @@ impl<T: Storage> Column<T> {
                 }
                 Ok(())
             }
-            Schedule::Kernels(kernels) => {
+            SpmmSchedule::Kernels(kernels) => {
                 let b = DenseView { values: x.as_part_of_aligned(), row_stride: 1, column_stride: 1 };
-                let c = Output { values: y.as_part_of_aligned_mut(), stride: 1, by_columns: false };
-                kernels.pass(Pass { matrix, alpha, b, beta, c, columns: 0..1 })
+                let c = SpmmOutput { values: y.as_part_of_aligned_mut(), stride: 1, by_columns: false };
+                kernels.pass(SpmmPass { matrix, alpha, b, beta, c, columns: 0..1 })
             }
         }
     }

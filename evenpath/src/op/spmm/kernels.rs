@@ -7,8 +7,8 @@ use evenpath_simt::{Aligned16, GlobalMut};
 use super::info::SpmmPlanInfo;
 use super::long_rows::LongRows;
 use super::options::SpmmOptions;
-use super::product::Product;
-use super::shape::{Moves, Rows, group, is_busy, most_lanes_log2, reads_columns, room};
+use super::product::SpmmCall;
+use super::shape::{Moves, RowSummation, group, is_busy, most_lanes_log2, reads_columns, room};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Launch, MAX_GRID};
 use crate::format::{DeviceCsr, DeviceDense, Layout};
 use crate::operand::OpError;
@@ -23,7 +23,7 @@ const TRANSPOSE_COLUMNS: u32 = 32;
 const PASS_MULTIPLE: usize = 8;
 
 /// Workspace and launches of the kernels.
-pub(super) struct Kernels<T: Storage> {
+pub(super) struct SpmmKernels<T: Storage> {
     long_rows: LongRows,
     /// Mean length of the rows.
     mean: f64,
@@ -40,19 +40,19 @@ pub(super) struct Kernels<T: Storage> {
 }
 
 /// Some columns of a product, as kernels take them. The shapes match, and all is on one device.
-pub(super) struct Pass<'a, S: Storage, T: Storage, O: Offset> {
+pub(super) struct SpmmPass<'a, S: Storage, T: Storage, O: Offset> {
     pub(super) matrix: &'a DeviceCsr<S, O>,
     pub(super) alpha: Compute<S>,
     /// These columns of B.
     pub(super) b: DenseView<T>,
     pub(super) beta: Compute<S>,
-    pub(super) c: Output<T>,
+    pub(super) c: SpmmOutput<T>,
     /// Their numbers in B and C.
     pub(super) columns: Range<usize>,
 }
 
 /// Columns of C.
-pub(super) struct Output<T: Storage> {
+pub(super) struct SpmmOutput<T: Storage> {
     pub(super) values: GlobalMut<T, Aligned16>,
     /// Distance in elements between consecutive rows or columns, depending on the layout.
     pub(super) stride: usize,
@@ -69,17 +69,17 @@ pub(super) struct Strides {
 }
 
 /// Blocks of a pass.
-pub(super) struct Cut<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> {
+pub(super) struct PassBlocks<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> {
     pub(super) launch: Launch<SpmmRows<S, T, O>>,
     group: Group,
-    rows: Rows,
+    rows: RowSummation,
     row_blocks: usize,
 }
 
 /// Minimum number of columns in a tile, if a pass has several.
 const LEAST_TILE: usize = 8;
 
-impl<T: Storage> Kernels<T> {
+impl<T: Storage> SpmmKernels<T> {
     /// Finds the long rows, and allocates the workspace for the options.
     pub(super) fn analyze<S: Storage, O: Offset>(
         matrix: &DeviceCsr<S, O>,
@@ -95,7 +95,7 @@ impl<T: Storage> Kernels<T> {
         let moves = Moves::new::<T>(options.layout == Layout::ColumnMajor && !copies, &[columns]);
         let room = room(multiprocessors, matrix.nrows());
         let block_size =
-            device.variant::<SpmmRows<T, T, O>>(moves.variant(Rows::AtOnce, false)).info().block_size;
+            device.variant::<SpmmRows<T, T, O>>(moves.variant(RowSummation::AtOnce, false)).info().block_size;
         let most_lanes_log2 = most_lanes_log2(options.layout, block_size, T::SIZE);
         let group = group(columns as u32, moves.width, mean, room, most_lanes_log2);
         let long_rows =
@@ -119,13 +119,13 @@ impl<T: Storage> Kernels<T> {
     }
 }
 
-impl<T: Storage> Kernels<T> {
+impl<T: Storage> SpmmKernels<T> {
     /// Launches the kernels that compute C, in as many passes as the workspace requires.
-    pub(super) fn run<S: Storage, O: Offset>(&self, product: Product<'_, S, T, O>) -> Result<(), OpError>
+    pub(super) fn run<S: Storage, O: Offset>(&self, product: SpmmCall<'_, S, T, O>) -> Result<(), OpError>
     where
         T: Storage<Computed = Compute<S>>,
     {
-        let Product { matrix, alpha, b, beta, c } = product;
+        let SpmmCall { matrix, alpha, b, beta, c } = product;
         let device = matrix.device();
         let limit = u32::MAX as usize;
         if b.leading_dimension() > limit {
@@ -153,26 +153,26 @@ impl<T: Storage> Kernels<T> {
                 let (row_stride, column_stride) = (row_stride as u32, column_stride as u32);
                 DenseView { values: b.as_vec().as_aligned().skip_aligned(start), row_stride, column_stride }
             };
-            let output = Output {
+            let output = SpmmOutput {
                 values: c.as_aligned_mut().skip_aligned(columns.start * c_column_stride),
                 stride: c_stride,
                 by_columns,
             };
-            self.pass(Pass { matrix, alpha, b: view, beta, c: output, columns })?;
+            self.pass(SpmmPass { matrix, alpha, b: view, beta, c: output, columns })?;
         }
         Ok(())
     }
 
     /// Launches the kernels that compute some columns of C.
-    pub(super) fn pass<S: Storage, O: Offset>(&self, pass: Pass<'_, S, T, O>) -> Result<(), DeviceError>
+    pub(super) fn pass<S: Storage, O: Offset>(&self, pass: SpmmPass<'_, S, T, O>) -> Result<(), DeviceError>
     where
         T: Storage<Computed = Compute<S>>,
     {
-        let Pass { matrix, alpha, b, beta, c, columns } = pass;
+        let SpmmPass { matrix, alpha, b, beta, c, columns } = pass;
         let (b_row, b_column) = (b.row_stride as usize, b.column_stride as usize);
         let strides = Strides { b_row, b_column, c: c.stride, c_by_columns: c.by_columns };
         // The grid is checked before C is written.
-        let Cut { launch, group, rows, row_blocks } = self.cut(matrix, &columns, strides)?;
+        let PassBlocks { launch, group, rows, row_blocks } = self.cut(matrix, &columns, strides)?;
         let values = matrix.values();
         let mut sums = self.sums.lock()?;
         let kernel = SpmmRows {
@@ -205,7 +205,7 @@ impl<T: Storage> Kernels<T> {
         matrix: &DeviceCsr<S, O>,
         columns: &Range<usize>,
         strides: Strides,
-    ) -> Result<Cut<S, T, O>, DeviceError>
+    ) -> Result<PassBlocks<S, T, O>, DeviceError>
     where
         T: Storage<Computed = Compute<S>>,
     {
@@ -220,18 +220,18 @@ impl<T: Storage> Kernels<T> {
         let device = matrix.device();
         let variant = |rows, has_pieces| device.variant::<SpmmRows<S, T, O>>(moves.variant(rows, has_pieces));
         let has_pieces = self.long_rows.pieces() > 0;
-        let block_size = variant(Rows::AtOnce, true).info().block_size;
+        let block_size = variant(RowSummation::AtOnce, true).info().block_size;
         let c_layout = if c_by_columns { Layout::ColumnMajor } else { Layout::RowMajor };
         let most_lanes_log2 = most_lanes_log2(c_layout, block_size, T::SIZE);
         let group = group(pass_columns, moves.width, self.mean, self.room, most_lanes_log2);
         let tiles = pass_columns.div_ceil(moves.width << group.columns_log2) as usize;
-        let rows = Rows::new(group, self.mean, self.room, block_size, has_pieces);
+        let rows = RowSummation::new(group, self.mean, self.room, block_size, has_pieces);
         let rows = moves.rows(if c_by_columns { rows.in_one_pass() } else { rows });
         let block_rows = ((block_size >> group.lanes_log2()) as usize) << rows.passes_log2();
         let row_blocks = matrix.nrows().div_ceil(block_rows);
         let piece_blocks = self.long_rows.blocks(block_size);
         let launch = variant(rows, has_pieces).blocks((row_blocks + piece_blocks) * tiles)?;
-        Ok(Cut { launch, group, rows, row_blocks })
+        Ok(PassBlocks { launch, group, rows, row_blocks })
     }
 }
 

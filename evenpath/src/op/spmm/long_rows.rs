@@ -72,7 +72,7 @@ pub(super) struct LongRows {
     /// The row of each piece.
     piece_rows: DeviceVec<u32>,
     /// The index of each piece within its row.
-    piece_ranks: DeviceVec<u32>,
+    piece_places: DeviceVec<u32>,
     /// The pieces in the order in which blocks take them: by their first columns, so that those that run at
     /// the same time gather from one part of B, which L1 then holds.
     order: DeviceVec<u32>,
@@ -94,7 +94,7 @@ impl LongRows {
             lanes_log2: BLOCK_PIECE[0],
             piece_log2: block_piece_log2(nonzeros, multiprocessors),
             piece_rows: matrix.device().uninitialized(0)?,
-            piece_ranks: matrix.device().uninitialized(0)?,
+            piece_places: matrix.device().uninitialized(0)?,
             order: matrix.device().uninitialized(0)?,
         };
         let [count, mut pieces] = found.count(matrix)?;
@@ -113,7 +113,7 @@ impl LongRows {
         }
         found.count = u64::from(count);
         found.piece_rows = matrix.device().uninitialized(pieces as usize)?;
-        found.piece_ranks = matrix.device().uninitialized(pieces as usize)?;
+        found.piece_places = matrix.device().uninitialized(pieces as usize)?;
         found.order = matrix.device().uninitialized(pieces as usize)?;
         let mut first_columns = matrix.device().uninitialized(pieces as usize)?;
         found.launch(matrix, &mut first_columns)?;
@@ -153,7 +153,7 @@ impl LongRows {
             pattern: matrix.pattern().view(),
             counters: counters.as_global_mut(),
             piece_rows: self.piece_rows.as_global_mut(),
-            piece_ranks: self.piece_ranks.as_global_mut(),
+            piece_places: self.piece_places.as_global_mut(),
             piece_columns: first_columns.as_global_mut(),
             piece_numbers: self.order.as_global_mut(),
             room: self.piece_rows.len() as u32,
@@ -187,7 +187,7 @@ impl LongRows {
     pub(super) fn view(&self, sums: TaggedWords, columns_log2: u32) -> Pieces {
         Pieces {
             rows: self.piece_rows.as_global(),
-            ranks: self.piece_ranks.as_global(),
+            places: self.piece_places.as_global(),
             order: self.order.as_global(),
             sums,
             count: self.pieces() as u32,
@@ -211,7 +211,7 @@ impl LongRows {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        self.piece_rows.bytes() + self.piece_ranks.bytes() + self.order.bytes()
+        self.piece_rows.bytes() + self.piece_places.bytes() + self.order.bytes()
     }
 }
 

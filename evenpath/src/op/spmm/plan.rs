@@ -5,8 +5,8 @@ use std::fmt;
 use super::combine::dense_with_numbers;
 use super::info::SpmmPlanInfo;
 use super::options::SpmmOptions;
-use super::product::Product;
-use super::schedule::Schedule;
+use super::product::SpmmCall;
+use super::schedule::SpmmSchedule;
 use crate::device::{DeviceError, Event};
 use crate::format::dense::check_dense;
 use crate::format::{DeviceCsr, DeviceDense, Layout};
@@ -40,7 +40,7 @@ use crate::{Compute, Offset, Storage, cpu};
 pub struct SpmmPlan<S: Storage, O: Offset = u32, T: Storage<Computed = Compute<S>> = S> {
     matrix: DeviceCsr<S, O>,
     options: SpmmOptions,
-    schedule: Schedule<T>,
+    schedule: SpmmSchedule<T>,
     analysis: (Event, Event),
 }
 
@@ -86,7 +86,7 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
 impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmmPlan<S, O, T> {
     fn analyze(matrix: &DeviceCsr<S, O>, options: SpmmOptions) -> Result<Self, OpError> {
         let start = matrix.device().record()?;
-        let schedule = Schedule::analyze(matrix, options)?;
+        let schedule = SpmmSchedule::analyze(matrix, options)?;
         let analysis = (start, matrix.device().record()?);
         Ok(Self { matrix: matrix.clone(), options, schedule, analysis })
     }
@@ -124,10 +124,10 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmmPlan<S, O, T>
         if c.nrows() == 0 || c.ncols() == 0 {
             return Ok(());
         }
-        let product = Product { matrix, alpha, b, beta, c };
+        let product = SpmmCall { matrix, alpha, b, beta, c };
         match &self.schedule {
-            Schedule::Cpu => run_on_cpu(product),
-            Schedule::Kernels(kernels) => kernels.run(product)?,
+            SpmmSchedule::Cpu => run_on_cpu(product),
+            SpmmSchedule::Kernels(kernels) => kernels.run(product)?,
         }
         Ok(())
     }
@@ -146,7 +146,7 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmmPlan<S, O, T>
 }
 
 fn run_on_cpu<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>>(
-    Product { matrix, alpha, b, beta, c }: Product<'_, S, T, O>,
+    SpmmCall { matrix, alpha, b, beta, c }: SpmmCall<'_, S, T, O>,
 ) {
     let values = matrix.values();
     let view = matrix.pattern().host_view(&values);

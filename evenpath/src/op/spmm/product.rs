@@ -4,7 +4,7 @@ use crate::format::{DeviceCsr, DeviceDense};
 use crate::{Compute, Offset, Storage};
 
 /// The work of a run: `C = αAB + βC`, with matching operands on one device.
-pub(super) struct Product<'a, S: Storage, T: Storage, O: Offset> {
+pub(super) struct SpmmCall<'a, S: Storage, T: Storage, O: Offset> {
     pub(super) matrix: &'a DeviceCsr<S, O>,
     pub(super) alpha: Compute<S>,
     pub(super) b: &'a DeviceDense<T>,

@@ -1,7 +1,7 @@
 //! Implementation of a plan on its device.
 
 use super::info::SpmmPlanInfo;
-use super::kernels::Kernels;
+use super::kernels::SpmmKernels;
 use super::options::SpmmOptions;
 use crate::device::DeviceKind;
 use crate::format::DeviceCsr;
@@ -9,12 +9,12 @@ use crate::operand::OpError;
 use crate::{Offset, Storage};
 
 /// Implementation on a device.
-pub(super) enum Schedule<T: Storage> {
+pub(super) enum SpmmSchedule<T: Storage> {
     Cpu,
-    Kernels(Box<Kernels<T>>),
+    Kernels(Box<SpmmKernels<T>>),
 }
 
-impl<T: Storage> Schedule<T> {
+impl<T: Storage> SpmmSchedule<T> {
     /// Analyzes the matrix for kernels, if its device runs them.
     pub(super) fn analyze<S: Storage, O: Offset>(
         matrix: &DeviceCsr<S, O>,
@@ -23,7 +23,7 @@ impl<T: Storage> Schedule<T> {
         match matrix.device().kind() {
             DeviceKind::Cpu => Ok(Self::Cpu),
             DeviceKind::Cuda(_) | DeviceKind::Simulated => {
-                Ok(Self::Kernels(Box::new(Kernels::analyze(matrix, options)?)))
+                Ok(Self::Kernels(Box::new(SpmmKernels::analyze(matrix, options)?)))
             }
         }
     }

@@ -92,7 +92,7 @@ pub(super) fn most_lanes_log2(layout: Layout, block_size: u32, element_bytes: us
 
 /// Access of a lane to its columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Access {
+enum ColumnAccess {
     Packets,
     Strided,
     Elements,
@@ -101,7 +101,7 @@ enum Access {
 /// Access of a lane to its columns, and their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moves {
-    access: Access,
+    access: ColumnAccess,
     pub(super) width: u32,
 }
 
@@ -111,42 +111,42 @@ impl Moves {
     /// row to the next.
     pub(super) fn new<T: Stored>(is_strided: bool, multiples: &[usize]) -> Self {
         let (access, width) = if is_strided {
-            (Access::Strided, const { width::<T, Strided>() })
+            (ColumnAccess::Strided, const { width::<T, Strided>() })
         } else {
-            (Access::Packets, const { width::<T, Packets>() })
+            (ColumnAccess::Packets, const { width::<T, Packets>() })
         };
         if multiples.iter().all(|elements| elements.is_multiple_of(width)) {
             Self { access, width: width as u32 }
         } else {
-            Self { access: Access::Elements, width: 1 }
+            Self { access: ColumnAccess::Elements, width: 1 }
         }
     }
 
     /// Returns `rows`, in stages and in passes only if there are kernels for it.
-    pub(super) fn rows(self, rows: Rows) -> Rows {
-        if self.access == Access::Packets { rows } else { Rows::AtOnce }
+    pub(super) fn rows(self, rows: RowSummation) -> RowSummation {
+        if self.access == ColumnAccess::Packets { rows } else { RowSummation::AtOnce }
     }
 
     /// Name of the kernel's variant for rows, and for pieces if there may be any. There is one for strides,
     /// because it is for few nonzeros.
-    pub(super) fn variant(self, rows: Rows, has_pieces: bool) -> &'static str {
+    pub(super) fn variant(self, rows: RowSummation, has_pieces: bool) -> &'static str {
         match (self.access, rows) {
-            (Access::Packets, Rows::AtOnce) if has_pieces => "PacketPieces",
-            (Access::Packets, Rows::AtOnce) => "Packets",
-            (Access::Packets, Rows::InPasses { .. }) if has_pieces => "PacketPassPieces",
-            (Access::Packets, Rows::InPasses { .. }) => "PacketPasses",
-            (Access::Packets, Rows::InStages) if has_pieces => "PacketStagePieces",
-            (Access::Packets, Rows::InStages) => "PacketStages",
-            (Access::Elements, _) if has_pieces => "ElementPieces",
-            (Access::Elements, _) => "Elements",
-            (Access::Strided, _) => "StridedPieces",
+            (ColumnAccess::Packets, RowSummation::AtOnce) if has_pieces => "PacketPieces",
+            (ColumnAccess::Packets, RowSummation::AtOnce) => "Packets",
+            (ColumnAccess::Packets, RowSummation::InPasses { .. }) if has_pieces => "PacketPassPieces",
+            (ColumnAccess::Packets, RowSummation::InPasses { .. }) => "PacketPasses",
+            (ColumnAccess::Packets, RowSummation::InStages) if has_pieces => "PacketStagePieces",
+            (ColumnAccess::Packets, RowSummation::InStages) => "PacketStages",
+            (ColumnAccess::Elements, _) if has_pieces => "ElementPieces",
+            (ColumnAccess::Elements, _) => "Elements",
+            (ColumnAccess::Strided, _) => "StridedPieces",
         }
     }
 }
 
 /// Summation of rows that are not long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rows {
+pub(super) enum RowSummation {
     /// A block stages the nonzeros of its rows at once.
     AtOnce,
     /// Short rows, of which each group sums several, one after the other.
@@ -155,7 +155,7 @@ pub(super) enum Rows {
     InStages,
 }
 
-impl Rows {
+impl RowSummation {
     /// Chooses the summation of rows of `mean` nonzeros, a group of lanes each, in blocks of `block_size`
     /// threads, with [`room`] for `room` groups of one lane. In stages if a block's nonzeros may be more than
     /// it stages at once, because they are many or, if some rows are cut into pieces, uneven, and the
@@ -295,31 +295,33 @@ mod tests {
         let block = |columns| group(columns, 4, 300.0, 1e9, 7);
         assert_eq!(block(1), Group { columns_log2: 0, side_log2: 7 });
         assert_eq!(block(1000), Group { columns_log2: 5, side_log2: 2 });
-        assert_eq!(Rows::new(block(32), 300.0, 1e9, 128, true), Rows::AtOnce);
+        assert_eq!(RowSummation::new(block(32), 300.0, 1e9, 128, true), RowSummation::AtOnce);
     }
 
     #[test]
     fn rows_too_long_for_a_block_are_staged_in_parts() {
         let rows = |columns_log2, side_log2, mean| {
-            Rows::new(Group { columns_log2, side_log2 }, mean, 1.0, 128, false)
+            RowSummation::new(Group { columns_log2, side_log2 }, mean, 1.0, 128, false)
         };
-        assert_eq!(rows(4, 0, 48.0), Rows::AtOnce);
-        assert_eq!(rows(4, 0, 48.1), Rows::InStages);
-        assert_eq!((rows(2, 1, 33.0), rows(1, 2, 33.0)), (Rows::InStages, Rows::AtOnce));
-        assert_eq!(rows(2, 3, f64::INFINITY), Rows::InStages);
+        assert_eq!(rows(4, 0, 48.0), RowSummation::AtOnce);
+        assert_eq!(rows(4, 0, 48.1), RowSummation::InStages);
+        assert_eq!((rows(2, 1, 33.0), rows(1, 2, 33.0)), (RowSummation::InStages, RowSummation::AtOnce));
+        assert_eq!(rows(2, 3, f64::INFINITY), RowSummation::InStages);
     }
 
     #[test]
     fn rows_among_longer_ones_are_staged_in_parts() {
-        let rows = |columns_log2, mean| Rows::new(Group { columns_log2, side_log2: 0 }, mean, 1.0, 128, true);
-        assert_eq!([15.9, 16.0].map(|mean| rows(4, mean)), [Rows::AtOnce, Rows::InStages]);
-        assert_eq!(rows(1, 16.0), Rows::AtOnce, "little of B for each nonzero");
+        let rows = |columns_log2, mean| {
+            RowSummation::new(Group { columns_log2, side_log2: 0 }, mean, 1.0, 128, true)
+        };
+        assert_eq!([15.9, 16.0].map(|mean| rows(4, mean)), [RowSummation::AtOnce, RowSummation::InStages]);
+        assert_eq!(rows(1, 16.0), RowSummation::AtOnce, "little of B for each nonzero");
     }
 
     #[test]
     fn short_rows_are_summed_in_passes() {
         let rows = |columns_log2, mean, room| {
-            Rows::new(Group { columns_log2, side_log2: 0 }, mean, room, 128, false).passes_log2()
+            RowSummation::new(Group { columns_log2, side_log2: 0 }, mean, room, 128, false).passes_log2()
         };
         assert_eq!(
             [0.0, 3.0, 6.0, 6.1, 12.0, 12.1, 500.0].map(|mean| rows(4, mean, 0.0)),
@@ -328,40 +330,40 @@ mod tests {
         assert_eq!([2.0, 4.0, 8.0, 8.1, 1e9].map(|room| rows(4, 3.0, room)), [2, 2, 1, 0, 0], "few rows");
         assert_eq!((rows(2, 3.0, 0.0), rows(2, 3.1, 0.0)), (2, 1), "a block has many rows");
         assert_eq!([0, 1].map(|columns_log2| rows(columns_log2, 1.0, 0.0)), [0, 1], "more rows than threads");
-        let few = Rows::new(Group { columns_log2: 4, side_log2: 1 }, 8.0, 0.0, 128, false);
-        assert_eq!(few, Rows::InPasses { passes_log2: 2 }, "two at a time");
+        let few = RowSummation::new(Group { columns_log2: 4, side_log2: 1 }, 8.0, 0.0, 128, false);
+        assert_eq!(few, RowSummation::InPasses { passes_log2: 2 }, "two at a time");
     }
 
     #[test]
     fn each_kind_of_rows_has_a_kernel() {
-        let passes = Rows::InPasses { passes_log2: 1 };
+        let passes = RowSummation::InPasses { passes_log2: 1 };
         let names = |access, has_pieces| {
-            [Rows::AtOnce, Rows::InStages, passes].map(|rows| {
+            [RowSummation::AtOnce, RowSummation::InStages, passes].map(|rows| {
                 let moves = Moves { access, width: 2 };
                 moves.variant(moves.rows(rows), has_pieces)
             })
         };
-        assert_eq!(names(Access::Packets, false), ["Packets", "PacketStages", "PacketPasses"]);
+        assert_eq!(names(ColumnAccess::Packets, false), ["Packets", "PacketStages", "PacketPasses"]);
         let of_pieces = ["PacketPieces", "PacketStagePieces", "PacketPassPieces"];
-        assert_eq!(names(Access::Packets, true), of_pieces);
-        assert_eq!(names(Access::Elements, false), ["Elements"; 3]);
-        assert_eq!(names(Access::Elements, true), ["ElementPieces"; 3]);
+        assert_eq!(names(ColumnAccess::Packets, true), of_pieces);
+        assert_eq!(names(ColumnAccess::Elements, false), ["Elements"; 3]);
+        assert_eq!(names(ColumnAccess::Elements, true), ["ElementPieces"; 3]);
         assert_eq!(
-            [false, true].map(|has_pieces| names(Access::Strided, has_pieces)),
+            [false, true].map(|has_pieces| names(ColumnAccess::Strided, has_pieces)),
             [["StridedPieces"; 3]; 2]
         );
-        assert_eq!(passes.in_one_pass(), Rows::AtOnce);
+        assert_eq!(passes.in_one_pass(), RowSummation::AtOnce);
     }
 
     #[test]
     fn accesses_are_whole() {
         let moves = |access, width| Moves { access, width };
-        assert_eq!(Moves::new::<f64>(false, &[0, 2, 6]), moves(Access::Packets, 2));
-        assert_eq!(Moves::new::<f16>(false, &[8, 64]), moves(Access::Packets, 8));
-        assert_eq!(Moves::new::<f32>(false, &[4, 6]), moves(Access::Elements, 1));
-        assert_eq!(Moves::new::<f16>(true, &[4, 0]), moves(Access::Strided, 4));
-        assert_eq!(Moves::new::<f64>(true, &[6]), moves(Access::Strided, 2));
-        assert_eq!(Moves::new::<f32>(true, &[6]), moves(Access::Elements, 1));
+        assert_eq!(Moves::new::<f64>(false, &[0, 2, 6]), moves(ColumnAccess::Packets, 2));
+        assert_eq!(Moves::new::<f16>(false, &[8, 64]), moves(ColumnAccess::Packets, 8));
+        assert_eq!(Moves::new::<f32>(false, &[4, 6]), moves(ColumnAccess::Elements, 1));
+        assert_eq!(Moves::new::<f16>(true, &[4, 0]), moves(ColumnAccess::Strided, 4));
+        assert_eq!(Moves::new::<f64>(true, &[6]), moves(ColumnAccess::Strided, 2));
+        assert_eq!(Moves::new::<f32>(true, &[6]), moves(ColumnAccess::Elements, 1));
     }
 
     #[test]

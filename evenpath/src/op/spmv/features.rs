@@ -2,7 +2,7 @@
 
 use evenpath_simt::ScalarType;
 
-use super::found_windows::Found;
+use super::found_windows::WindowStatistics;
 use super::gathers::Gathers;
 use super::lengths::Lengths;
 use super::thresholds::{
@@ -39,7 +39,7 @@ pub(super) struct Features {
     pub(super) nonzeros: u64,
     pub(super) lengths: Lengths,
     /// Windows of x, if they were [searched](Self::may_have_windows) and found.
-    pub(super) windows: Option<Found>,
+    pub(super) windows: Option<WindowStatistics>,
     pub(super) value: ScalarType,
     /// Bytes of a row offset.
     pub(super) offset_bytes: u64,

@@ -5,7 +5,7 @@ const USES: u64 = 3;
 
 /// Statistics of a matrix's windows.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct WindowStatistics {
     /// Nonzeros of the blocks that have a window.
     pub(super) covered: u64,
     /// Elements of all windows.
@@ -16,7 +16,7 @@ pub(super) struct Found {
     pub(super) near: u64,
 }
 
-impl Found {
+impl WindowStatistics {
     #[cfg(test)]
     pub(super) fn of(covered: u64, elements: u64, near: u64) -> Self {
         Self { covered, elements, longest: elements, near }

@@ -5,11 +5,11 @@ use std::fmt;
 use super::features::Copies;
 use super::info::SpmvPlanInfo;
 use super::options::SpmvOptions;
-use super::schedule::{Choice, Shape};
+use super::schedule::{Choice, ScheduleShape};
 use super::{build, by_type};
 use crate::device::{DeviceError, DeviceSlice, Event};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::operand::{Factor, OpError};
 use crate::sequence::combine::with_numbers;
 use crate::{Compute, Offset, Storage, Value};
@@ -125,7 +125,7 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmvPlan<S, O, T>
         y: &mut DeviceSlice<T>,
     ) -> Result<(), OpError> {
         with_numbers(self.matrix.device(), (alpha, beta), y, |alpha, beta, y| {
-            Ok(self.choice.schedule.run(Product::new(&self.matrix, (alpha, x), (beta, y))?)?)
+            Ok(self.choice.schedule.run(SpmvCall::new(&self.matrix, (alpha, x), (beta, y))?)?)
         })
     }
 
@@ -136,7 +136,7 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmvPlan<S, O, T>
     /// If the device was lost.
     pub fn info(&self) -> Result<SpmvPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
-        let Shape { tile, tiles, details, workspace_bytes } = self.choice.schedule.shape();
+        let ScheduleShape { tile, tiles, details, workspace_bytes } = self.choice.schedule.shape();
         let Choice { method, reason, .. } = &self.choice;
         let analysis_ms = end.elapsed_since(start)?;
         Ok(SpmvPlanInfo {

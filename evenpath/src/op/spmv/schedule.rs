@@ -3,7 +3,7 @@
 use super::details::SpmvDetails;
 use super::method::SpmvMethod;
 use crate::device::DeviceError;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::policy::Tile;
 use crate::{Offset, Storage};
 
@@ -23,12 +23,12 @@ impl<S: Storage, O: Offset, T: Storage> Choice<S, O, T> {
 }
 
 /// A method, prepared for a matrix.
-pub(super) type Boxed<S, O, T = S> = Box<dyn Schedule<S, O, T>>;
+pub(super) type Boxed<S, O, T = S> = Box<dyn SpmvSchedule<S, O, T>>;
 
 /// A method, prepared for one matrix of values `S` and vectors of `T`.
-pub(super) trait Schedule<S: Storage, O: Offset, T: Storage = S>: Send + Sync {
+pub(super) trait SpmvSchedule<S: Storage, O: Offset, T: Storage = S>: Send + Sync {
     /// Launches the product. The matrix is the one that the schedule was made for.
-    fn run(&self, product: Product<'_, S, O, T>) -> Result<(), DeviceError>;
+    fn run(&self, product: SpmvCall<'_, S, O, T>) -> Result<(), DeviceError>;
 
     /// The method with the parameters that runs have; `method` is the one that this was prepared for.
     fn method(&self, method: SpmvMethod) -> SpmvMethod {
@@ -36,7 +36,7 @@ pub(super) trait Schedule<S: Storage, O: Offset, T: Storage = S>: Send + Sync {
     }
 
     /// How the matrix is cut, and what that takes.
-    fn shape(&self) -> Shape;
+    fn shape(&self) -> ScheduleShape;
 
     /// Returns whether a run reads the matrix's column indices.
     fn reads_columns(&self) -> bool {
@@ -46,7 +46,7 @@ pub(super) trait Schedule<S: Storage, O: Offset, T: Storage = S>: Send + Sync {
 
 /// How a schedule cuts a matrix.
 #[derive(Default)]
-pub(super) struct Shape {
+pub(super) struct ScheduleShape {
     /// Tile of one block, on devices that run kernels.
     pub(super) tile: Option<Tile>,
     /// Pieces that the matrix is cut into.

@@ -4,7 +4,7 @@ use super::features::{Copies, Features};
 use super::lengths::Lengths;
 use super::method::SpmvMethod;
 use super::reason::Reason;
-use super::schedule::{Boxed, Schedule};
+use super::schedule::{Boxed, SpmvSchedule};
 use crate::format::DeviceCsr;
 use crate::operand::OpError;
 use crate::{Offset, Value};
@@ -66,14 +66,14 @@ pub(super) trait Strategy<V: Value, O: Offset>: Sync {
 
 /// A schedule that may not be there, boxed.
 pub(super) fn boxed<V: Value, O: Offset>(
-    schedule: Option<impl Schedule<V, O> + 'static>,
+    schedule: Option<impl SpmvSchedule<V, O> + 'static>,
 ) -> Option<Boxed<V, O>> {
     schedule.map(|schedule| Box::new(schedule) as Boxed<V, O>)
 }
 
 /// A schedule that was asked for, boxed, or the error that the matrix has a row that is too long for it.
 pub(super) fn or_too_long<V: Value, O: Offset>(
-    schedule: Option<impl Schedule<V, O> + 'static>,
+    schedule: Option<impl SpmvSchedule<V, O> + 'static>,
     method: SpmvMethod,
     lengths: Lengths,
 ) -> Result<Boxed<V, O>, OpError> {

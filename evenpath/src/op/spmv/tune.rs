@@ -9,7 +9,7 @@ use super::plan::SpmvPlan;
 use super::schedule::Choice;
 use crate::device::{DeviceError, DeviceVec};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
@@ -93,7 +93,7 @@ impl<V: Value, O: Offset> Trial<'_, V, O> {
         let device = self.matrix.device();
         let start = device.record()?;
         for _ in 0..runs {
-            choice.schedule.run(Product::new(self.matrix, (V::ONE, &self.x), (V::ZERO, &mut self.y))?)?;
+            choice.schedule.run(SpmvCall::new(self.matrix, (V::ONE, &self.x), (V::ZERO, &mut self.y))?)?;
         }
         Ok(device.record()?.elapsed_since(&start)? / f64::from(runs))
     }

@@ -2,12 +2,12 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-use super::schedule::{Bytes, Schedule};
+use super::schedule::{HeldBytes, SpmvTransposedSchedule};
 use crate::device::{DeviceError, DeviceVec};
 use crate::format::DeviceCsr;
 use crate::format::transpose::{Transpose, transpose};
 use crate::format::values::{CopyState, ValueCopy};
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::{SpmvOptions, SpmvPlan, SpmvPlanInfo};
 use crate::operand::OpError;
 use crate::{Offset, Value};
@@ -45,8 +45,8 @@ impl<V: Value, O: Offset> Copied<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Copied<V, O> {
-    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
+impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Copied<V, O> {
+    fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
         let values = matrix.values();
         let state = *self.copy.state.lock();
         if state.is_stale(values.version()) {
@@ -55,9 +55,9 @@ impl<V: Value, O: Offset> Schedule<V, O> for Copied<V, O> {
         self.plan.run(alpha, x, beta, y)
     }
 
-    fn bytes(&self) -> Bytes {
+    fn bytes(&self) -> HeldBytes {
         let Transpose { matrix, permutation } = &self.copy.transpose;
-        Bytes { held: matrix.bytes() + permutation.bytes() + self.plan.workspace_bytes(), run: 0 }
+        HeldBytes { held: matrix.bytes() + permutation.bytes() + self.plan.workspace_bytes(), run: 0 }
     }
 
     fn copy(&self) -> Result<Option<SpmvPlanInfo>, DeviceError> {

@@ -1,15 +1,15 @@
-use super::schedule::{Bytes, Schedule};
+use super::schedule::{HeldBytes, SpmvTransposedSchedule};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::operand::OpError;
 use crate::{Offset, Value, cpu};
 
 /// SpMV with the transpose on the CPU, where all methods are the same.
-pub(super) struct Cpu {
+pub(super) struct CpuSpmvTransposed {
     run_bytes: u64,
 }
 
-impl Cpu {
+impl CpuSpmvTransposed {
     pub(super) fn new<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Self {
         let pieces = cpu::spmv_transposed_pieces(matrix.ncols(), matrix.nnz());
         let accumulators = if pieces > 1 { pieces } else { 0 };
@@ -17,8 +17,8 @@ impl Cpu {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Cpu {
-    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
+impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for CpuSpmvTransposed {
+    fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
         let values = matrix.values();
         let view = matrix.pattern().host_view(&values);
         if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
@@ -27,7 +27,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Cpu {
         Ok(())
     }
 
-    fn bytes(&self) -> Bytes {
-        Bytes { held: 0, run: self.run_bytes }
+    fn bytes(&self) -> HeldBytes {
+        HeldBytes { held: 0, run: self.run_bytes }
     }
 }

@@ -2,12 +2,12 @@ use evenpath_kernels::reduce::ReduceByKey;
 use evenpath_kernels::spmv::{MergePartition, TransposedProducts};
 use evenpath_kernels::vector::AddAt;
 
-use super::schedule::{Bytes, Schedule};
+use super::schedule::{HeldBytes, SpmvTransposedSchedule};
 use crate::device::{DeviceSlice, DeviceVec, Kernels, Launch};
 use crate::format::DeviceCsr;
 use crate::format::path_tiles::PathTiles;
 use crate::format::transpose::{by_column, check_countable};
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::operand::requirement::Requirement;
 use crate::operand::{OpError, Pairs};
 use crate::operation::Operator;
@@ -60,7 +60,7 @@ impl<V: Value, O: Offset> Ordered<V, O> {
             tile_rows: self.tiles.rows.as_global(),
             alpha,
         };
-        // SAFETY: x has one element per row, as a `Product` guarantees; the tiles are the matrix's, of the
+        // SAFETY: x has one element per row, as an `SpmvCall` guarantees; the tiles are the matrix's, of the
         // kernel's length, and there is one product per nonzero.
         unsafe { self.launch.launch(kernel) }?;
         Ok(products)
@@ -76,8 +76,8 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
         .and::<AddAt<V>>()
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Ordered<V, O> {
-    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
+impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Ordered<V, O> {
+    fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
         let device = matrix.device();
         let products = self.products(matrix, alpha, x)?;
         let (columns, sorted) =
@@ -95,7 +95,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Ordered<V, O> {
         Ok(())
     }
 
-    fn bytes(&self) -> Bytes {
-        Bytes { held: self.tiles.bytes(), run: self.run_bytes }
+    fn bytes(&self) -> HeldBytes {
+        HeldBytes { held: self.tiles.bytes(), run: self.run_bytes }
     }
 }

@@ -5,11 +5,11 @@ use std::fmt;
 use super::info::SpmvTransposedPlanInfo;
 use super::method::SpmvTransposedMethod;
 use super::options::SpmvTransposedOptions;
-use super::schedule::{Bytes, Schedule};
+use super::schedule::{HeldBytes, SpmvTransposedSchedule};
 use super::{copied, cpu, ordered, unordered};
 use crate::device::{DeviceError, DeviceKind, DeviceSlice, Event};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::operand::{Factor, OpError};
 use crate::sequence::combine::with_numbers;
 use crate::{Offset, Value};
@@ -37,7 +37,7 @@ use crate::{Offset, Value};
 pub struct SpmvTransposedPlan<V: Value, O: Offset = u32> {
     matrix: DeviceCsr<V, O>,
     method: SpmvTransposedMethod,
-    schedule: Box<dyn Schedule<V, O>>,
+    schedule: Box<dyn SpmvTransposedSchedule<V, O>>,
     analysis: (Event, Event),
 }
 
@@ -70,8 +70,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ) -> Result<SpmvTransposedPlan<V, O>, OpError> {
         let SpmvTransposedOptions { method, spmv } = options;
         let start = self.device().record()?;
-        let schedule: Box<dyn Schedule<V, O>> = if self.device().kind() == DeviceKind::Cpu {
-            Box::new(cpu::Cpu::new(self))
+        let schedule: Box<dyn SpmvTransposedSchedule<V, O>> = if self.device().kind() == DeviceKind::Cpu {
+            Box::new(cpu::CpuSpmvTransposed::new(self))
         } else {
             match method {
                 SpmvTransposedMethod::Ordered => Box::new(ordered::Ordered::new(self)?),
@@ -104,7 +104,7 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
         with_numbers(self.matrix.device(), (alpha, beta), y, |alpha, beta, y| {
-            self.schedule.run(Product::transposed(&self.matrix, (alpha, x), (beta, y))?)
+            self.schedule.run(SpmvCall::transposed(&self.matrix, (alpha, x), (beta, y))?)
         })
     }
 
@@ -115,7 +115,7 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
     /// If the device was lost.
     pub fn info(&self) -> Result<SpmvTransposedPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
-        let Bytes { held, run } = self.schedule.bytes();
+        let HeldBytes { held, run } = self.schedule.bytes();
         let analysis_ms = end.elapsed_since(start)?;
         Ok(SpmvTransposedPlanInfo {
             method: self.method,

@@ -2,17 +2,17 @@
 
 use crate::device::DeviceError;
 use crate::op::SpmvPlanInfo;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// A method, prepared for one matrix.
-pub(super) trait Schedule<V: Value, O: Offset>: Send + Sync {
+pub(super) trait SpmvTransposedSchedule<V: Value, O: Offset>: Send + Sync {
     /// Launches the product. The matrix is the one that the schedule was made for.
-    fn run(&self, product: Product<'_, V, O>) -> Result<(), OpError>;
+    fn run(&self, product: SpmvCall<'_, V, O>) -> Result<(), OpError>;
 
     /// Bytes of device memory of the schedule, and of a run beside it.
-    fn bytes(&self) -> Bytes;
+    fn bytes(&self) -> HeldBytes;
 
     /// Returns the choices of the plan for a copy, if there is one. Waits for its analysis.
     fn copy(&self) -> Result<Option<SpmvPlanInfo>, DeviceError> {
@@ -22,7 +22,7 @@ pub(super) trait Schedule<V: Value, O: Offset>: Send + Sync {
 
 /// Device memory of a schedule.
 #[derive(Default)]
-pub(super) struct Bytes {
+pub(super) struct HeldBytes {
     pub(super) held: u64,
     pub(super) run: u64,
 }

@@ -1,10 +1,10 @@
 use evenpath_kernels::spmv::{AddTransposed, slot_bytes};
 
-use super::schedule::{Bytes, Schedule};
+use super::schedule::{HeldBytes, SpmvTransposedSchedule};
 use crate::device::Launch;
 use crate::format::DeviceCsr;
 use crate::format::path_tiles::PathTiles;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::operand::OpError;
 use crate::sequence::vector;
 use crate::{Offset, Value};
@@ -42,8 +42,8 @@ fn cache_bytes<V: Value>() -> u32 {
     slot_bytes::<V>() << SLOTS_LOG2
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Unordered<V, O> {
-    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
+impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Unordered<V, O> {
+    fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
         vector::scale(beta, y)?;
         let values = matrix.values();
         let kernel = AddTransposed {
@@ -56,12 +56,12 @@ impl<V: Value, O: Offset> Schedule<V, O> for Unordered<V, O> {
             slots_log2: SLOTS_LOG2,
             alpha,
         };
-        // SAFETY: guaranteed by a `Product`; the tiles are the matrix's, of the kernel's length.
+        // SAFETY: guaranteed by an `SpmvCall`; the tiles are the matrix's, of the kernel's length.
         unsafe { self.launch.launch(kernel) }?;
         Ok(())
     }
 
-    fn bytes(&self) -> Bytes {
-        Bytes { held: self.tiles.bytes(), run: 0 }
+    fn bytes(&self) -> HeldBytes {
+        HeldBytes { held: self.tiles.bytes(), run: 0 }
     }
 }

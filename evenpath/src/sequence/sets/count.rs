@@ -2,7 +2,7 @@
 
 use evenpath_kernels::sets::{RESULT_SIZE, SetCount};
 
-use super::cut::{Cut, WAITS, host_plan, temporary_bytes};
+use super::cut::{SetTiles, WAITS, host_plan, temporary_bytes};
 use crate::device::{DeviceSlice, instance};
 use crate::keys::Key;
 use crate::operand::OpError;
@@ -39,7 +39,7 @@ pub fn count<K: Key>(
         return Ok(plan.len());
     }
     let (a, b) = (&Aligned::new(a)?, &Aligned::new(b)?);
-    let Cut { tiles, starts, mut states } = Cut::new::<K, SetCount<K>>(a, b)?;
+    let SetTiles { tiles, starts, mut states } = SetTiles::new::<K, SetCount<K>>(a, b)?;
     let kernel = SetCount {
         inputs: sequences(a, b),
         starts: starts.as_global(),

@@ -34,7 +34,7 @@ pub(super) fn host_plan<'k, K: Key>(
 }
 
 /// Two inputs split into the tiles of a set operation's kernel.
-pub(super) struct Cut {
+pub(super) struct SetTiles {
     pub(super) tiles: u32,
     /// Start of each tile, as encoded by the partition kernel.
     pub(super) starts: DeviceVec<u64>,
@@ -42,7 +42,7 @@ pub(super) struct Cut {
     pub(super) states: DeviceVec<u64>,
 }
 
-impl Cut {
+impl SetTiles {
     pub(super) fn new<K: Key, S: Kernel>(a: &Aligned<'_, K>, b: &Aligned<'_, K>) -> Result<Self, OpError> {
         let device = a.device();
         let tiles = device.kernel::<S>().items(a.len() + b.len())?.grid();

@@ -3,7 +3,7 @@
 use evenpath_kernels::sets::{SetKeys, SetPartition, keys_shared_bytes};
 
 use super::count::count;
-use super::cut::{Cut, WAITS, host_plan, result_len, temporary_bytes};
+use super::cut::{SetTiles, WAITS, host_plan, result_len, temporary_bytes};
 use crate::cpu::SetPlan;
 use crate::device::{DeviceSlice, DeviceVec, Kernels, instance};
 use crate::keys::Key;
@@ -99,7 +99,7 @@ pub fn keys_into<K: Key>(
     let info = instance::<SetKeys<K>>();
     let shared = keys_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
     let launcher = device.kernel::<SetKeys<K>>().shared_bytes(shared);
-    let Cut { tiles, starts, mut states } = Cut::new::<K, SetKeys<K>>(a, b)?;
+    let SetTiles { tiles, starts, mut states } = SetTiles::new::<K, SetKeys<K>>(a, b)?;
     let launch = launcher.resident(tiles)?;
     let kernel = SetKeys {
         inputs: sequences(a, b),

@@ -4,7 +4,7 @@ use evenpath_kernels::sets::{SetPairs, SetPartition, pairs_shared_bytes};
 
 use super::combine::Combine;
 use super::count::count;
-use super::cut::{Cut, WAITS, host_plan, result_len, temporary_bytes};
+use super::cut::{SetTiles, WAITS, host_plan, result_len, temporary_bytes};
 use crate::cpu::SetPlan;
 use crate::device::{DeviceSlice, DeviceVec, Kernels, instance};
 use crate::keys::{Key, PairValue};
@@ -114,7 +114,7 @@ pub fn pairs_into<K: Key, V: PairValue>(
     let info = instance::<SetPairs<K, V::Bits>>();
     let shared = pairs_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
     let launcher = device.kernel::<SetPairs<K, V::Bits>>().shared_bytes(shared);
-    let Cut { tiles, starts, mut states } = Cut::new::<K, SetPairs<K, V::Bits>>(a_keys, b_keys)?;
+    let SetTiles { tiles, starts, mut states } = SetTiles::new::<K, SetPairs<K, V::Bits>>(a_keys, b_keys)?;
     let launch = launcher.resident(tiles)?;
     let kernel = SetPairs {
         inputs: sequences(a_keys, b_keys),

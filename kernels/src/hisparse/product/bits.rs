@@ -7,12 +7,12 @@ pub(super) const fn leaf_words(d_log2: u32) -> u32 {
 
 /// Entries of a leaf as bits, row by row.
 #[derive(Clone, Copy)]
-pub(super) struct Bits {
+pub(super) struct LeafBits {
     words: Shared<u32>,
     d_log2: u32,
 }
 
-impl Bits {
+impl LeafBits {
     #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, d_log2: u32) -> Self {
         Self { words: arena.take(leaf_words(d_log2) as usize), d_log2 }

@@ -2,7 +2,7 @@ use evenpath_simt::{device, kernel, thread, Arena, Element, GlobalMut};
 
 use super::bits::leaf_words;
 use super::leaf_pairs::LeafPairs;
-use super::pattern::{pattern_shared_bytes, Pattern};
+use super::pattern::{pattern_shared_bytes, LeafPattern};
 use crate::block::count_scan::CountScan;
 
 kernel! {
@@ -25,7 +25,7 @@ impl<T: Element> HiSparseCountProducts<T> {
     fn count_products<const BLOCK: usize>(self, mut arena: Arena) {
         let LeafPairs { starts, d_log2, .. } = self.pairs;
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-        let pattern = Pattern::take(&mut Arena::dynamic(pattern_shared_bytes(d_log2)), d_log2);
+        let pattern = LeafPattern::take(&mut Arena::dynamic(pattern_shared_bytes(d_log2)), d_log2);
         let leaf = thread::block() as usize;
         pattern.find::<T, BLOCK>(self.pairs, starts.load(leaf), starts.load(leaf + 1));
         let mut count = 0;

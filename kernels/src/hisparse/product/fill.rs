@@ -1,11 +1,11 @@
 use evenpath_simt::{device, kernel, thread, Arena, Float, Global, Shared};
 
-use super::bits::{leaf_words, Bits};
+use super::bits::{leaf_words, LeafBits};
 use super::leaf_pairs::LeafPairs;
-use super::pattern::Pattern;
-use super::staged::{self, Stage, Staged};
+use super::pattern::LeafPattern;
+use super::staged::{self, LeafStage, StagedLeaf};
 use super::state;
-use super::sums::Sums;
+use super::sums::LeafAccumulator;
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
 use crate::hisparse::pool_mut::{NodeMut, PoolMut};
@@ -53,16 +53,16 @@ impl<V: Float> HiSparseMultiplyLeaves<V> {
         let sums: Shared<V> = arena.take(self.room as usize);
         // The pattern's leaf of B uses memory in which the pairs' leaves are staged later.
         let mut pattern_arena = arena;
-        let pattern = Pattern::take(&mut pattern_arena, d_log2);
-        let c = Bits::take(&mut arena, d_log2);
+        let pattern = LeafPattern::take(&mut pattern_arena, d_log2);
+        let c = LeafBits::take(&mut arena, d_log2);
         let leaf = thread::block() as usize;
         let run = Run::from_word(self.leaves.load(leaf));
         let (first, end) = (starts.load(run.first as usize), starts.load(run.first as usize + 1));
-        let product = Product::<V, BLOCK> {
-            a: Stage::take(&mut arena, a),
-            b: Stage::take(&mut arena, b),
+        let product = ProductLeaf::<V, BLOCK> {
+            a: LeafStage::take(&mut arena, a),
+            b: LeafStage::take(&mut arena, b),
             c,
-            ranks: arena.take(leaf_words(d_log2) as usize),
+            before: arena.take(leaf_words(d_log2) as usize),
             pairs: self.pairs.words,
             first,
             end,
@@ -70,7 +70,7 @@ impl<V: Float> HiSparseMultiplyLeaves<V> {
         };
         // 2. Find the leaf's pattern, and number its entries.
         pattern.find::<V, BLOCK>(self.pairs, first, end);
-        product.rank(scan);
+        product.count(scan);
         // 3. Add up the products, and write the leaf.
         let node = self.c.node(self.references.load(leaf), run.len, d_log2);
         let scale = |sum| self.a_scale * (self.b_scale * sum);
@@ -87,13 +87,13 @@ impl<V: Float> HiSparseMultiplyLeaves<V> {
 
 /// A leaf of C.
 #[derive(Clone, Copy)]
-struct Product<V: Float, const BLOCK: usize> {
-    a: Stage<V>,
-    b: Stage<V>,
+struct ProductLeaf<V: Float, const BLOCK: usize> {
+    a: LeafStage<V>,
+    b: LeafStage<V>,
     /// Its entries.
-    c: Bits,
+    c: LeafBits,
     /// The number of entries before each word of `c`.
-    ranks: Shared<u16>,
+    before: Shared<u16>,
     pairs: Global<u64>,
     /// Its pairs.
     first: u32,
@@ -101,10 +101,10 @@ struct Product<V: Float, const BLOCK: usize> {
     d_log2: u32,
 }
 
-impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
+impl<V: Float, const BLOCK: usize> ProductLeaf<V, BLOCK> {
     /// Counts the entries before each word.
     #[device(track_caller)]
-    fn rank(self, scan: CountScan<u32, BLOCK>) {
+    fn count(self, scan: CountScan<u32, BLOCK>) {
         let words = leaf_words(self.d_log2);
         let share = words.div_ceil(BLOCK as u32);
         let (first, end) = (thread::index() * share, ((thread::index() + 1) * share).min(words));
@@ -117,7 +117,7 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
         let mut before = scan.exclusive(count).before;
         let mut word = first;
         while word < end {
-            self.ranks.store(word as usize, before as u16);
+            self.before.store(word as usize, before as u16);
             before += self.c.load(word).count_ones();
             word += 1;
         }
@@ -125,7 +125,7 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
 
     /// Adds up the products of all pairs. It ends with a barrier.
     #[device(track_caller)]
-    fn add(self, sums: impl Sums<V>) {
+    fn add(self, sums: impl LeafAccumulator<V>) {
         let mut pair = self.first;
         while pair < self.end {
             let references = self.pairs.load(pair as usize);
@@ -144,7 +144,7 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
     /// Adds the products of a pair. The threads are divided evenly among the rows of C's leaf; those of one row take its
     /// columns in turn.
     #[device(track_caller)]
-    fn add_pair(self, a: Staged<V>, b: Staged<V>, sums: impl Sums<V>) {
+    fn add_pair(self, a: StagedLeaf<V>, b: StagedLeaf<V>, sums: impl LeafAccumulator<V>) {
         let threads = BLOCK as u32 >> self.d_log2;
         let threads_log2 = if threads > 1 { threads.trailing_zeros() } else { 0 };
         let own_columns = every(threads_log2) << (thread::index() & ((1 << threads_log2) - 1));
@@ -167,20 +167,28 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
 
     /// Adds the products of an entry of A with a row of B, in the columns of each word that `own_columns` marks.
     #[device(track_caller)]
-    fn add_row(self, row: u32, inner: u32, a_value: V, b: Staged<V>, own_columns: u32, sums: impl Sums<V>) {
+    fn add_row(
+        self,
+        row: u32,
+        inner: u32,
+        a_value: V,
+        b: StagedLeaf<V>,
+        own_columns: u32,
+        sums: impl LeafAccumulator<V>,
+    ) {
         let mut word = 0;
         while word < self.c.row_words() {
             let mut own = b.rows().load(self.c.place(inner, 0) + word) & own_columns;
             if own != 0 {
                 let c_word = self.c.place(row, 0) + word;
-                let (c_bits, rank) = (self.c.load(c_word), u32::from(self.ranks.load(c_word as usize)));
+                let (c_bits, index) = (self.c.load(c_word), u32::from(self.before.load(c_word as usize)));
                 while own != 0 {
                     let bit = own.trailing_zeros();
                     own &= own - 1;
                     let below = (1 << bit) - 1;
                     let col = 32 * word + bit;
-                    let rank = rank + (c_bits & below).count_ones();
-                    sums.add(rank, row, col, (a_value, b.value(inner, col)));
+                    let index = index + (c_bits & below).count_ones();
+                    sums.add(index, row, col, (a_value, b.value(inner, col)));
                 }
             }
             word += 1;
@@ -189,16 +197,16 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
 
     /// Writes the leaf's entries.
     #[device(track_caller)]
-    fn write(self, sums: impl Sums<V>, node: NodeMut<V>, scale: impl Fn(V) -> V) {
+    fn write(self, sums: impl LeafAccumulator<V>, node: NodeMut<V>, scale: impl Fn(V) -> V) {
         thread::block_stride::<BLOCK>(leaf_words(self.d_log2), |word| {
             let mut bits = self.c.load(word);
-            let mut rank = u32::from(self.ranks.load(word as usize));
+            let mut index = u32::from(self.before.load(word as usize));
             while bits != 0 {
                 let place = 32 * word + bits.trailing_zeros();
                 bits &= bits - 1;
                 let (row, col) = (place >> self.d_log2, place & ((1 << self.d_log2) - 1));
-                node.put(rank, layout::pack(row, col), scale(sums.get(rank, row, col)));
-                rank += 1;
+                node.put(index, layout::pack(row, col), scale(sums.get(index, row, col)));
+                index += 1;
             }
         });
     }

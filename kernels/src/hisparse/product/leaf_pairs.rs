@@ -27,22 +27,22 @@ parameters! {
 impl<T: Element> LeafPairs<T> {
     /// Both trees.
     #[device]
-    pub(super) fn factors(self) -> (Factor<T>, Factor<T>) {
+    pub(super) fn factors(self) -> (FactorTree<T>, FactorTree<T>) {
         let Self { a, b, state, d_log2, .. } = self;
-        let factor = |pool, transposed| Factor { pool, is_transposed: state & transposed != 0, d_log2 };
+        let factor = |pool, transposed| FactorTree { pool, is_transposed: state & transposed != 0, d_log2 };
         (factor(a, state::A_TRANSPOSED), factor(b, state::B_TRANSPOSED))
     }
 }
 
 /// One of the trees that are multiplied.
 #[derive(Clone, Copy)]
-pub(super) struct Factor<T: Element> {
+pub(super) struct FactorTree<T: Element> {
     pool: Pool<T>,
     pub(super) is_transposed: bool,
     pub(super) d_log2: u32,
 }
 
-impl<T: Element> Factor<T> {
+impl<T: Element> FactorTree<T> {
     #[device(track_caller)]
     pub(super) fn node(self, reference: u32) -> Node<T> {
         self.pool.node(reference, self.d_log2)

@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, thread, Arena, Element};
 
-use super::bits::{leaf_words, Bits};
+use super::bits::{leaf_words, LeafBits};
 use super::leaf_pairs::LeafPairs;
 
 /// Bytes of shared memory that [`HiSparseCountProducts`](super::HiSparseCountProducts) is launched with.
@@ -12,17 +12,17 @@ pub const fn pattern_shared_bytes(d_log2: u32) -> u32 {
 
 /// The entries of a leaf of C, found from those of its pairs.
 #[derive(Clone, Copy)]
-pub(super) struct Pattern {
-    pub(super) c: Bits,
+pub(super) struct LeafPattern {
+    pub(super) c: LeafBits,
     /// A leaf of B.
-    b: Bits,
+    b: LeafBits,
 }
 
-impl Pattern {
+impl LeafPattern {
     /// Takes [`pattern_shared_bytes`] from the arena.
     #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, d_log2: u32) -> Self {
-        Self { c: Bits::take(arena, d_log2), b: Bits::take(arena, d_log2) }
+        Self { c: LeafBits::take(arena, d_log2), b: LeafBits::take(arena, d_log2) }
     }
 
     /// Marks the entries of the sum of the products of pairs `first..end`. It ends with a barrier.

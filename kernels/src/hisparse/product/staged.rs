@@ -2,8 +2,8 @@
 
 use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
-use super::bits::{leaf_words, Bits};
-use super::leaf_pairs::Factor;
+use super::bits::{leaf_words, LeafBits};
+use super::leaf_pairs::FactorTree;
 use crate::hisparse::layout;
 use crate::hisparse::node::Node;
 
@@ -16,27 +16,27 @@ pub(super) const fn bytes(d_log2: u32, is_transposed: bool) -> u32 {
 /// Shared memory for a factor's leaf: its entries as bits, by rows of the factor and by rows of the content, which are the same
 /// if the factor is not transposed.
 #[derive(Clone, Copy)]
-pub(super) struct Stage<T: Element> {
-    factor: Factor<T>,
-    rows: Bits,
-    content: Bits,
+pub(super) struct LeafStage<T: Element> {
+    factor: FactorTree<T>,
+    rows: LeafBits,
+    content: LeafBits,
     /// The slot of the first entry of each word of `content`; only for words of a sparse leaf that have entries.
     firsts: Shared<u16>,
 }
 
 /// A staged leaf.
 #[derive(Clone, Copy)]
-pub(super) struct Staged<T: Element> {
-    stage: Stage<T>,
+pub(super) struct StagedLeaf<T: Element> {
+    stage: LeafStage<T>,
     node: Node<T>,
     is_dense: bool,
 }
 
-impl<T: Element> Stage<T> {
+impl<T: Element> LeafStage<T> {
     #[device(track_caller)]
-    pub(super) fn take(arena: &mut Arena, factor: Factor<T>) -> Self {
-        let content = Bits::take(arena, factor.d_log2);
-        let rows = if factor.is_transposed { Bits::take(arena, factor.d_log2) } else { content };
+    pub(super) fn take(arena: &mut Arena, factor: FactorTree<T>) -> Self {
+        let content = LeafBits::take(arena, factor.d_log2);
+        let rows = if factor.is_transposed { LeafBits::take(arena, factor.d_log2) } else { content };
         Self { factor, rows, content, firsts: arena.take(leaf_words(factor.d_log2) as usize) }
     }
 
@@ -51,7 +51,7 @@ impl<T: Element> Stage<T> {
 
     /// Marks a leaf's entries. All bits are cleared before.
     #[device(track_caller)]
-    pub(super) fn fill<const BLOCK: usize>(self, reference: u32) -> Staged<T> {
+    pub(super) fn fill<const BLOCK: usize>(self, reference: u32) -> StagedLeaf<T> {
         let node = self.factor.node(reference);
         let is_dense = layout::kind(reference) == layout::DENSE;
         thread::block_stride::<BLOCK>(node.len, |slot| {
@@ -79,14 +79,14 @@ impl<T: Element> Stage<T> {
                 }
             }
         });
-        Staged { stage: self, node, is_dense }
+        StagedLeaf { stage: self, node, is_dense }
     }
 }
 
-impl<T: Element> Staged<T> {
+impl<T: Element> StagedLeaf<T> {
     /// Entries as bits, by rows of the factor.
     #[device]
-    pub(super) fn rows(self) -> Bits {
+    pub(super) fn rows(self) -> LeafBits {
         self.stage.rows
     }
 

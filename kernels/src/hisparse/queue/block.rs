@@ -3,7 +3,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, parameters, Arena, GlobalMut};
 
-use super::{traverse, traverse_shared_bytes, Entries, EntryOperation, Queues, Region, Tree};
+use super::{traverse, traverse_shared_bytes, EntryOperation, LoadedEntries, Queues, Region, Tree};
 use crate::spmv::AtomicFloat;
 
 parameters! {
@@ -41,7 +41,7 @@ impl BlockRange {
     fn for_each<V: AtomicFloat, const N: usize>(
         self,
         (leaf_row, leaf_col): (u32, u32),
-        entries: &Entries<V, N>,
+        entries: &LoadedEntries<V, N>,
         mut visit: impl FnMut(u32, u32, usize),
     ) {
         for k in 0..N {
@@ -88,7 +88,7 @@ impl<V: AtomicFloat> EntryOperation<V> for Counts {
     }
 
     #[device(track_caller)]
-    fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>) {
+    fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: LoadedEntries<V, N>) {
         self.range.for_each((row, col), &entries, |row, _, _| {
             self.counts.fetch_add(row as usize, 1, Ordering::Relaxed, Scope::Device);
         });
@@ -142,7 +142,7 @@ impl<V: AtomicFloat> EntryOperation<V> for BlockEntries<V> {
     }
 
     #[device(track_caller)]
-    fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>) {
+    fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: LoadedEntries<V, N>) {
         self.range.for_each((row, col), &entries, |row, col, k| {
             let place = self.places.fetch_add(row as usize, 1, Ordering::Relaxed, Scope::Device) as usize;
             let value = entries.values[k];

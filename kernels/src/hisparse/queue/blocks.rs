@@ -9,7 +9,7 @@ use super::stack::{self, Stack};
 
 /// An element that a thread has found, for a queue other than [`ROOT`].
 #[derive(Debug, Clone, Copy)]
-pub struct Found<P> {
+pub struct FoundElement<P> {
     /// The queue.
     pub queue: u32,
     /// The element.
@@ -20,7 +20,7 @@ pub struct Found<P> {
 ///
 /// The lanes that process an element of n slots find at most n elements, each lane at most one. Elements of several
 /// slots may nest up to eight deep, enough for the nodes of a tree.
-pub trait Operation: Specification {
+pub trait QueueOperation: Specification {
     /// True if the lanes that take an element read memory that those who found it have written. Then it is released and
     /// acquired with each element. Otherwise elements pass between blocks without any order.
     const READS_WHAT_WAS_WRITTEN: bool;
@@ -35,7 +35,7 @@ pub trait Operation: Specification {
         queue: u32,
         element: Option<Self::Element>,
         lane: u32,
-    ) -> Option<Found<Self::Element>>;
+    ) -> Option<FoundElement<Self::Element>>;
 
     /// Called once by all threads of a block together, after its last element.
     #[device]
@@ -48,7 +48,7 @@ pub const fn run_shared_bytes<S: Specification>(block_size: u32) -> usize {
 }
 
 /// Shared memory of a block.
-struct Board<P> {
+struct QueueBoard<P> {
     /// The number of places that each queue needs.
     counts: Shared<u32>,
     /// First of the promised places of each queue.
@@ -60,8 +60,8 @@ struct Board<P> {
 
 /// Runs an operation; for any number of blocks of `BLOCK` threads, a power of two.
 #[device]
-pub fn run<O: Operation, const BLOCK: u32>(mut arena: Arena, queues: Queues, mut operation: O) {
-    let board = Board {
+pub fn run<O: QueueOperation, const BLOCK: u32>(mut arena: Arena, queues: Queues, mut operation: O) {
+    let board = QueueBoard {
         stack: Stack::take(&mut arena, BLOCK),
         counts: arena.take(O::QUEUES as usize),
         places: arena.take(O::QUEUES as usize),
@@ -119,7 +119,7 @@ pub fn run<O: Operation, const BLOCK: u32>(mut arena: Arena, queues: Queues, mut
     operation.finish();
 }
 
-impl<P: Payload> Board<P> {
+impl<P: Payload> QueueBoard<P> {
     /// Draws a share; whether it is the root. All threads of the block call it together.
     #[device]
     fn takes_root(&self, queues: Queues) -> bool {
@@ -135,9 +135,9 @@ impl<P: Payload> Board<P> {
     /// Puts the elements that threads have found into queues, and those that find no place there onto the stack.
     /// Returns the number of places that were missing. The block needs a barrier before it goes on.
     #[device]
-    fn put<O: Operation<Element = P>>(&self, queues: Queues, found: Option<Found<P>>) -> u32 {
+    fn put<O: QueueOperation<Element = P>>(&self, queues: Queues, found: Option<FoundElement<P>>) -> u32 {
         let (mut parts, mut offset) = (0, 0);
-        if let Some(Found { queue, element }) = found {
+        if let Some(FoundElement { queue, element }) = found {
             parts = element.slots().div_ceil(1 << O::lanes_log2(queue));
             offset = self.counts.fetch_add(queue as usize, parts);
         }
@@ -161,7 +161,7 @@ impl<P: Payload> Board<P> {
         if O::READS_WHAT_WAS_WRITTEN {
             fence(Scope::Device);
         }
-        if let Some(Found { queue, element }) = found {
+        if let Some(FoundElement { queue, element }) = found {
             let room = self.room(queues, queue, offset).min(parts);
             let (lanes, slots) = (1 << O::lanes_log2(queue), element.slots());
             let place = self.places.load(queue as usize).saturating_add(offset);

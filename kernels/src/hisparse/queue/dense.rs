@@ -14,7 +14,7 @@ const BATCH: usize = 2;
 
 /// The columns of a lane.
 #[derive(Clone, Copy)]
-struct Columns {
+struct LeafColumns {
     /// The first column.
     first: u32,
     /// The slot of the first column in the first of the lane's rows.
@@ -27,12 +27,12 @@ struct Columns {
 
 /// Calls `visit` with the lane's columns: twice if a row is twice as wide as a warp.
 #[device]
-fn for_each_columns<V: AtomicFloat>(rows: DenseRows<V>, visit: impl Fn(Columns)) {
+fn for_each_columns<V: AtomicFloat>(rows: DenseRows<V>, visit: impl Fn(LeafColumns)) {
     let (width, d) = (DenseRows::<V>::WIDTH, 1 << rows.d_log2);
     let mut offset = 0;
     while offset < d {
         let slot = rows.begin + offset + 4 * thread::lane();
-        visit(Columns { first: slot & (d - 1), slot, stride: width.max(d), lanes: width.min(d) / 4 });
+        visit(LeafColumns { first: slot & (d - 1), slot, stride: width.max(d), lanes: width.min(d) / 4 });
         offset += width;
     }
 }

@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, kernel, parameters, Arena, GlobalMut};
 
-use super::{traverse, traverse_shared_bytes, Entries, EntryOperation, Queues, Region, Tree};
+use super::{traverse, traverse_shared_bytes, EntryOperation, LoadedEntries, Queues, Region, Tree};
 use crate::spmv::AtomicFloat;
 
 kernel! {
@@ -39,7 +39,7 @@ impl<V: AtomicFloat> EntryOperation<V> for Diagonal<V> {
     }
 
     #[device(track_caller)]
-    fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>) {
+    fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: LoadedEntries<V, N>) {
         for k in 0..N {
             let (row, col) = (row + (entries.coordinates[k] >> 8), col + (entries.coordinates[k] & 0xff));
             if entries.present[k] && row == col {

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`Specification`], [`Payload`] | how many queues there are, the lanes per element of each, and what an element is |
 //! | [`Queues`] | the queues in global memory |
-//! | [`run`], [`Operation`] | the general loop: draw, process, put; for operations of any kind, such as sums of two trees |
+//! | [`run`], [`QueueOperation`] | the general loop: draw, process, put; for operations of any kind, such as sums of two trees |
 //! | [`traverse`], [`EntryOperation`] | the loop for all entries of one tree, with lists of leaves in shared memory |
 //!
 //! # Full queues
@@ -46,12 +46,12 @@ mod work;
 
 pub use add_products::AddProducts;
 pub use block::{BlockEntries, BlockRange, HiSparseBlockCounts, HiSparseBlockEntries};
-pub use blocks::{run, run_shared_bytes, Found, Operation};
+pub use blocks::{run, run_shared_bytes, FoundElement, QueueOperation};
 pub use diagonal::{Diagonal, HiSparseDiagonal};
 pub use queues::{places_words, state_words, Queues, ROOT, WIDE};
 pub use specification::{Payload, Specification, MAX_WORDS};
 pub use spmv::HiSparseQueuedSpmv;
 pub use squares::HiSparseSquares;
 pub use traverse::{traverse, traverse_shared_bytes, TreeQueues};
-pub use tree::{DenseRows, Entries, EntryOperation, Region, Tree};
+pub use tree::{DenseRows, EntryOperation, LoadedEntries, Region, Tree};
 pub use work::{Work, BLOCK, PIECE_CHILDREN, PIECE_ENTRIES};

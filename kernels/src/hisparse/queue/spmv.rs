@@ -6,7 +6,7 @@ use super::add_products::AddProducts;
 use super::dense;
 use super::queues::Queues;
 use super::traverse::{traverse, traverse_shared_bytes};
-use super::tree::{DenseRows, Entries, EntryOperation, Tree};
+use super::tree::{DenseRows, EntryOperation, LoadedEntries, Tree};
 use crate::spmv::AtomicFloat;
 
 kernel! {
@@ -27,11 +27,11 @@ kernel! {
 impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {
     /// Sums neighbors of one row first.
     #[device(track_caller)]
-    fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>) {
+    fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: LoadedEntries<V, N>) {
         // The row is in the high byte of coordinates; for the transpose in the low one.
         let (row_shift, col_shift) = (8 - 8 * self.transposed, 8 * self.transposed);
         let (base, x_base) = if self.transposed == 0 { (row, col) } else { (col, row) };
-        let Entries { coordinates, values, present } = entries;
+        let LoadedEntries { coordinates, values, present } = entries;
         let mut products = [V::ZERO; N];
         for k in 0..N {
             let col = coordinates[k] >> col_shift & 0xff;

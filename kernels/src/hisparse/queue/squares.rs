@@ -3,7 +3,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, GlobalMut};
 
-use super::{traverse, traverse_shared_bytes, Entries, EntryOperation, Queues, Tree};
+use super::{traverse, traverse_shared_bytes, EntryOperation, LoadedEntries, Queues, Tree};
 use crate::norm::{Squares, SUMS};
 use crate::spmv::AtomicFloat;
 
@@ -31,7 +31,7 @@ struct AddSquares {
 
 impl<V: AtomicFloat> EntryOperation<V> for AddSquares {
     #[device]
-    fn entries<const N: usize>(&mut self, _row: u32, _col: u32, entries: Entries<V, N>) {
+    fn entries<const N: usize>(&mut self, _row: u32, _col: u32, entries: LoadedEntries<V, N>) {
         for k in 0..N {
             self.sums.add(if entries.present[k] { wide(entries.values[k]) } else { 0.0 });
         }

@@ -3,13 +3,13 @@
 //! The first levels are divided into shares, which pass through no queue (`shares`). After them there are queues for pieces of
 //! inner nodes, by the number of their entries, and for pieces of large leaves. A block repeats these steps until all is done:
 //!
-//! 1. It draws a share (`Board::share`), or pieces of a queue; or it walks a subtree that found no place in a queue (`walk`).
+//! 1. It draws a share (`TraversalBoard::share`), or pieces of a queue; or it walks a subtree that found no place in a queue (`walk`).
 //! 2. Each thread takes a child of the share or of a drawn piece (`drawn_child`).
-//! 3. It processes a leaf of one or two entries at once, and counts any other child in its queue or list (`Board::sort`). Leaves of up
+//! 3. It processes a leaf of one or two entries at once, and counts any other child in its queue or list (`TraversalBoard::sort`). Leaves of up
 //!    to 128 entries stay with the block, in lists by kind and number of entries. So most leaves never pass through global memory:
 //!    the parent's slots are their queue.
-//! 4. The block puts inner children and large leaves into queues (`Board::publish`). If a queue is full, it will walk the rest itself.
-//! 5. It processes each list, with one thread per four entries of a leaf (`Board::do_lists`).
+//! 4. The block puts inner children and large leaves into queues (`TraversalBoard::publish`). If a queue is full, it will walk the rest itself.
+//! 5. It processes each list, with one thread per four entries of a leaf (`TraversalBoard::do_lists`).
 
 use evenpath_simt::{device, thread, Arena, Element, Shared};
 
@@ -18,7 +18,7 @@ use super::queues::{Draw, Held, Queues, ROOT};
 use super::shares::Parents;
 use super::specification::Specification;
 use super::tree::{EntryOperation, Tree};
-use super::walk::Walk;
+use super::walk::SubtreeWalk;
 use super::work::{Work, BLOCK, PIECE_ENTRIES};
 
 /// The queues of a traversal: that of shares, four of pieces of inner nodes, one of pieces of leaves. Leaves are processed by warps,
@@ -54,12 +54,12 @@ const FEW_CHILDREN: u32 = 8;
 pub const fn traverse_shared_bytes(block: usize) -> usize {
     assert!(block == BLOCK as usize, "a traversal needs one thread per child");
     let words = 4 * BLOCK + LISTS * BLOCK + (FIRST_LIST + LISTS) + QUEUES + 4;
-    Walk::BYTES + Parents::BYTES + 4 * words as usize
+    SubtreeWalk::BYTES + Parents::BYTES + 4 * words as usize
 }
 
 /// A block's work, in shared memory.
 #[derive(Clone, Copy)]
-struct Board {
+struct TraversalBoard {
     /// The leaf of each thread.
     leaves: Shared<u32>,
     /// Threads that hold the leaves of each list.
@@ -91,9 +91,9 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
     mut operation: F,
 ) {
     let leaves = arena.take(4 * BLOCK as usize);
-    let mut walk = Walk::new(&mut arena, tree.children_log2);
+    let mut walk = SubtreeWalk::new(&mut arena, tree.children_log2);
     let parents = Parents::take(&mut arena);
-    let board = Board {
+    let board = TraversalBoard {
         leaves,
         lists: arena.take((LISTS * BLOCK) as usize),
         counts: arena.take((FIRST_LIST + LISTS) as usize),
@@ -195,7 +195,7 @@ fn inner_queue(len: u32) -> u32 {
     4 - u32::from(len > 2) - u32::from(len > 8) - u32::from(len > 32)
 }
 
-impl Board {
+impl TraversalBoard {
     /// Returns the share that the first thread has drawn, in all threads. It has a barrier.
     #[device]
     fn share(self, drawn: u32) -> u32 {
@@ -247,7 +247,7 @@ impl Board {
     /// Puts the counted children into the queues, and leaves those that find no space to be walked; `done` pieces were
     /// drawn. Returns whether there is anything to walk.
     #[device]
-    fn publish(self, queues: Queues, child: Work, put: Put, done: u32, walk: Walk) -> bool {
+    fn publish(self, queues: Queues, child: Work, put: Put, done: u32, walk: SubtreeWalk) -> bool {
         let mut pieces = 0;
         for queue in 1..QUEUES {
             pieces += self.counts.load(queue as usize);

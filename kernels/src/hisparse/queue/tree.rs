@@ -8,7 +8,7 @@ use super::work::Work;
 
 /// Up to `N` entries of a leaf.
 #[derive(Clone, Copy)]
-pub struct Entries<V, const N: usize> {
+pub struct LoadedEntries<V, const N: usize> {
     /// Packed local coordinates.
     pub coordinates: [u32; N],
     /// Values.
@@ -39,7 +39,7 @@ pub trait EntryOperation<V: Element>: Copy {
 
     /// Processes some entries of the leaf whose first row and column in the content are given. The threads of a warp may diverge
     /// here: no collectives.
-    fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>);
+    fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: LoadedEntries<V, N>);
 
     /// Processes some rows of a dense leaf whose first row and column in the content are given; called by a whole warp.
     #[device(track_caller)]
@@ -81,10 +81,11 @@ impl<V: Element> DenseRows<V> {
 
     /// Calls `visit` with all entries of the rows, by four slots per lane.
     #[device(track_caller)]
-    fn for_each_four(self, mut visit: impl FnMut(Entries<V, 4>)) {
+    fn for_each_four(self, mut visit: impl FnMut(LoadedEntries<V, 4>)) {
         let mut at = self.begin + 4 * thread::lane();
         while at < self.end {
-            let mut entries = Entries { coordinates: [0; 4], values: self.four(at), present: [false; 4] };
+            let mut entries =
+                LoadedEntries { coordinates: [0; 4], values: self.four(at), present: [false; 4] };
             for k in 0..4 {
                 let slot = at + k as u32;
                 entries.coordinates[k] = layout::pack(slot >> self.d_log2, slot & ((1 << self.d_log2) - 1));
@@ -178,7 +179,8 @@ impl<V: Element> Tree<V> {
         } else {
             [V::from_bits(unit[1]), V::ZERO]
         };
-        let entries = Entries { coordinates: [pair & 0xffff, pair >> 16], values, present: [true, has_two] };
+        let entries =
+            LoadedEntries { coordinates: [pair & 0xffff, pair >> 16], values, present: [true, has_two] };
         operation.entries(leaf.row << self.d_log2, leaf.col << self.d_log2, entries);
     }
 
@@ -205,7 +207,7 @@ impl<V: Element> Tree<V> {
         let mut at = begin + 4 * lane;
         while at < end {
             let values = four(values, at, end);
-            let mut entries = Entries { coordinates: [0; 4], values, present: [false; 4] };
+            let mut entries = LoadedEntries { coordinates: [0; 4], values, present: [false; 4] };
             let pairs = (COUNT_BYTES / 4 + at / 2) as usize;
             let pairs = [node.load(pairs), node.load_if(pairs + 1, at + 2 < end)];
             for k in 0..4 {

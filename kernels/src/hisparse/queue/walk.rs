@@ -10,7 +10,7 @@ const FRAMES: usize = 6;
 
 /// The subtrees that a block has to walk, in shared memory. All of its threads know its progress.
 #[derive(Clone, Copy)]
-pub(super) struct Walk {
+pub(super) struct SubtreeWalk {
     /// Nodes of which all pieces starting at a certain one are left.
     nodes: Shared<u32>,
     /// The number of these nodes, and of pieces that they have left.
@@ -27,7 +27,7 @@ pub(super) struct Walk {
     depth: u32,
 }
 
-impl Walk {
+impl SubtreeWalk {
     /// Bytes of shared memory, without padding for alignment.
     pub(super) const BYTES: usize = 4 * (4 * PIECE_CHILDREN as usize + 4 * FRAMES + FRAMES + 2);
 

@@ -3,11 +3,11 @@ use evenpath_simt::{device, kernel, thread, Arena, GlobalMut};
 use super::count::count_pairs;
 use super::large::Bitmaps;
 use super::levels::{Placing, SumNodes};
-use super::marks::Marks;
+use super::marks::WarpBitmap;
 use super::memory::{count_shared_bytes, larger, merge_shared_bytes};
 use super::pairs::NodePairs;
-use super::sink::{Place, Sink};
-use super::small::{self, Keys};
+use super::sink::{Sink, SumPlace};
+use super::small::{self, PairKeys};
 use super::tiny;
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
@@ -43,7 +43,8 @@ impl HiSparseAddChildren {
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
         let merging = Arena::dynamic(children_shared_bytes(d_log2, BLOCK as u32));
-        let (keys, marks) = (Keys::take(merging, BLOCK as u32), Marks::take(merging, d_log2, BLOCK as u32));
+        let (keys, marks) =
+            (PairKeys::take(merging, BLOCK as u32), WarpBitmap::take(merging, d_log2, BLOCK as u32));
         let bitmaps = Bitmaps::<BLOCK>::take(merging, scan, d_log2);
         let Some(tile) = placing.draw(levels, self.nodes.tiles) else { return };
         // 1. Count the children of each pair.
@@ -64,7 +65,7 @@ impl HiSparseAddChildren {
         self.pairs.for_each::<BLOCK>(
             tile,
             masks,
-            |part| small::takes(part, BLOCK as u32),
+            |handle| small::takes(handle, BLOCK as u32),
             |number, pair| tiny::merge(a, b, pair, &sink(number)),
             |number, pair| keys.merge(a, b, pair, &sink(number)),
             |number, pair| {
@@ -94,19 +95,19 @@ impl Sink<u32> for Children {
     }
 
     #[device(track_caller)]
-    fn put(&self, Place { rank, coordinates }: Place, a: Option<u32>, b: Option<u32>) {
+    fn put(&self, SumPlace { index, coordinates }: SumPlace, a: Option<u32>, b: Option<u32>) {
         let (a, b) = (a.unwrap_or(layout::NULL), b.unwrap_or(layout::NULL));
-        if rank < self.room {
-            self.words.store(rank as usize, u64::from(b) << 32 | u64::from(a));
-            self.links.store(rank as usize, Link { parent: self.parent, at: rank, coordinates }.word());
+        if index < self.room {
+            self.words.store(index as usize, u64::from(b) << 32 | u64::from(a));
+            self.links.store(index as usize, Link { parent: self.parent, at: index, coordinates }.word());
         }
     }
 
     #[device(track_caller)]
-    fn join(&self, place: Place, slot: u32, is_of_b: bool) {
-        if place.rank < self.room {
-            let other = self.words.load(place.rank as usize);
-            self.words.store(place.rank as usize, other | u64::from(slot) << (32 * u32::from(is_of_b)));
+    fn join(&self, place: SumPlace, slot: u32, is_of_b: bool) {
+        if place.index < self.room {
+            let other = self.words.load(place.index as usize);
+            self.words.store(place.index as usize, other | u64::from(slot) << (32 * u32::from(is_of_b)));
         }
     }
 }

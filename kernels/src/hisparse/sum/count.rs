@@ -1,8 +1,8 @@
 use evenpath_simt::{device, kernel, thread, Arena, Element, Shared};
 
 use super::large::Bitmaps;
-use super::levels::{Placing, SumNodes, Tile};
-use super::marks::{self, Marks};
+use super::levels::{LevelTile, Placing, SumNodes};
+use super::marks::{self, WarpBitmap};
 use super::memory::count_shared_bytes;
 use super::pairs::NodePairs;
 use super::tiny;
@@ -30,7 +30,7 @@ impl<T: Element> HiSparseCountSums<T> {
         let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
         let marking = Arena::dynamic(count_shared_bytes(d_log2, BLOCK as u32));
         let (marks, bitmaps) =
-            (Marks::take(marking, d_log2, BLOCK as u32), Bitmaps::<BLOCK>::take(marking, scan, d_log2));
+            (WarpBitmap::take(marking, d_log2, BLOCK as u32), Bitmaps::<BLOCK>::take(marking, scan, d_log2));
         let Some(tile) = placing.draw(levels, self.nodes.tiles) else { return };
         count_pairs(self.pairs, tile, masks, placing, marks, bitmaps);
         placing.place(levels, self.nodes, d_log2, T::SIZE as u32);
@@ -41,17 +41,17 @@ impl<T: Element> HiSparseCountSums<T> {
 #[device(track_caller)]
 pub(super) fn count_pairs<T: Element, const BLOCK: usize>(
     pairs: NodePairs<T>,
-    tile: Tile,
+    tile: LevelTile,
     masks: Shared<u32>,
     placing: Placing<BLOCK>,
-    marks: Marks,
+    marks: WarpBitmap,
     bitmaps: Bitmaps<BLOCK>,
 ) {
     let (a, b) = pairs.sides();
     pairs.for_each::<BLOCK>(
         tile,
         masks,
-        |part| marks::takes(part, pairs.d_log2, BLOCK as u32),
+        |handle| marks::takes(handle, pairs.d_log2, BLOCK as u32),
         |number, pair| placing.set(tile, number, tiny::count(a, b, pair)),
         |number, pair| {
             let count = marks.count(a, b, pair);

@@ -1,11 +1,11 @@
 use evenpath_simt::{device, kernel, thread, Arena, Float};
 
 use super::large::Bitmaps;
-use super::levels::{SumPlaces, Tile};
+use super::levels::{LevelTile, SumPlaces};
 use super::memory::merge_shared_bytes;
 use super::pairs::NodePairs;
-use super::sink::{Place, Sink};
-use super::small::{self, Keys};
+use super::sink::{Sink, SumPlace};
+use super::small::{self, PairKeys};
 use super::{state, tiny};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::pool_mut::{NodeMut, PoolMut};
@@ -39,14 +39,14 @@ impl<V: Float> HiSparseAddLeaves<V> {
         let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
         let merging = Arena::dynamic(merge_shared_bytes(d_log2, BLOCK as u32));
         let (keys, bitmaps) =
-            (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
+            (PairKeys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
         let Some(tile) = levels.tile::<BLOCK>(thread::block()) else { return };
         self.link(tile);
         let (a, b) = self.pairs.sides();
         let sink = |number: u32| {
             let node = (self.first_leaf + number) as usize;
             let (count, reference) = (self.nodes.counts.load(node), self.nodes.references.load(node));
-            Leaf {
+            LeafSum {
                 a: Addend { is_scaled: state & state::A_SCALED != 0, factor: self.a_scale },
                 b: Addend { is_scaled: state & state::B_SCALED != 0, factor: self.b_scale },
                 sum: self.sum.node(reference, count, d_log2),
@@ -55,7 +55,7 @@ impl<V: Float> HiSparseAddLeaves<V> {
         self.pairs.for_each::<BLOCK>(
             tile,
             masks,
-            |part| small::takes(part, BLOCK as u32),
+            |handle| small::takes(handle, BLOCK as u32),
             |number, pair| tiny::merge(a, b, pair, &sink(number)),
             |number, pair| keys.merge(a, b, pair, &sink(number)),
             |number, pair| bitmaps.merge(a, b, pair, &sink(number)),
@@ -64,7 +64,7 @@ impl<V: Float> HiSparseAddLeaves<V> {
 
     /// Links the tile's leaves, and a share of the inner nodes, to their parents.
     #[device(track_caller)]
-    fn link(&self, tile: Tile) {
+    fn link(&self, tile: LevelTile) {
         let (pool, d_log2) = (self.sum.inner(), self.pairs.d_log2);
         let mut node = thread::block() * thread::block_size() + thread::index();
         while node < self.first_leaf {
@@ -98,34 +98,34 @@ impl<V: Float> Addend<V> {
 }
 
 /// The sum of one pair.
-pub(super) struct Leaf<V> {
+pub(super) struct LeafSum<V> {
     pub(super) a: Addend<V>,
     pub(super) b: Addend<V>,
     pub(super) sum: NodeMut<V>,
 }
 
-impl<V: Float> Sink<V> for Leaf<V> {
+impl<V: Float> Sink<V> for LeafSum<V> {
     #[device]
     fn is_ordered(&self) -> bool {
         !self.sum.is_dense()
     }
 
     #[device(track_caller)]
-    fn put(&self, Place { rank, coordinates }: Place, a: Option<V>, b: Option<V>) {
+    fn put(&self, SumPlace { index, coordinates }: SumPlace, a: Option<V>, b: Option<V>) {
         let value = match (a, b) {
             (Some(a), Some(b)) => self.a.value(a) + self.b.value(b),
             (Some(a), None) => self.a.value(a),
             (None, Some(b)) => self.b.value(b),
             (None, None) => V::ZERO,
         };
-        self.sum.put(rank, coordinates, value);
+        self.sum.put(index, coordinates, value);
     }
 
     #[device(track_caller)]
-    fn join(&self, Place { rank, coordinates }: Place, slot: V, is_of_b: bool) {
+    fn join(&self, SumPlace { index, coordinates }: SumPlace, slot: V, is_of_b: bool) {
         let value = if is_of_b { self.b.value(slot) } else { self.a.value(slot) };
         // A zero of the other operand that a dense leaf stores as −0 may be added as it is: the sum is this value, or a zero of
         // either sign, which a dense leaf stores as −0.
-        self.sum.put(rank, coordinates, value + self.sum.slot(rank, coordinates));
+        self.sum.put(index, coordinates, value + self.sum.slot(index, coordinates));
     }
 }

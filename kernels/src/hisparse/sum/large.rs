@@ -1,9 +1,9 @@
 //! Pairs with a large or dense node, merged by a block, with a bitmap of the union's entries in the order of the sum.
 use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
-use super::side::{Pair, Part, Side};
-use super::sink::{Place, Sink};
-use super::slots::{self, Slots};
+use super::side::{NodeHandle, NodePair, SumTree};
+use super::sink::{Sink, SumPlace};
+use super::slots::{self, DenseSlots};
 use crate::block::count_scan::CountScan;
 use crate::block::strided::each_loaded;
 use crate::hisparse::layout;
@@ -40,7 +40,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
     /// Marks the entries of both, and counts those of the union. It has a barrier before the bitmaps are written, and ends with
     /// one.
     #[device(track_caller)]
-    pub(super) fn count<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
+    pub(super) fn count<T: Element>(self, a: SumTree<T>, b: SumTree<T>, pair: NodePair) -> u32 {
         thread::barrier();
         let are_sparse = !pair.a.is_dense() && !pair.b.is_dense();
         if are_sparse {
@@ -98,7 +98,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
 
     /// Passes all entries to the sink: first those of dense nodes, together; for two sparse nodes B's come first.
     #[device(track_caller)]
-    pub(super) fn merge<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink<T>) {
+    pub(super) fn merge<T: Element>(self, a: SumTree<T>, b: SumTree<T>, pair: NodePair, sink: &impl Sink<T>) {
         let are_sparse = !pair.a.is_dense() && !pair.b.is_dense();
         let is_numbered = are_sparse || sink.is_ordered();
         if is_numbered {
@@ -108,13 +108,13 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
     }
 
     /// [`merge`](Self::merge) after [`count`](Self::count) of the same pair, which is needed if `is_numbered`: then
-    /// ranks matter.
+    /// indices matter.
     #[device(track_caller)]
     pub(super) fn merge_counted<T: Element>(
         self,
-        a: Side<T>,
-        b: Side<T>,
-        pair: Pair,
+        a: SumTree<T>,
+        b: SumTree<T>,
+        pair: NodePair,
         sink: &impl Sink<T>,
         is_numbered: bool,
     ) {
@@ -125,7 +125,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
                 sink.put(find(coordinates), None, Some(slot));
             });
         } else {
-            slots::for_each::<T, BLOCK>(a, b, pair, |Slots { row, col, a, b }| {
+            slots::for_each::<T, BLOCK>(a, b, pair, |DenseSlots { row, col, a, b }| {
                 let present = |slot: T| if slot.to_bits() == 0 { None } else { Some(slot) };
                 let (a, b) = (present(a), present(b));
                 if a.is_some() || b.is_some() {
@@ -166,24 +166,24 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         self.b.load((place / 32) as usize) >> (place % 32) & 1 != 0
     }
 
-    /// Returns the position of coordinates in the sum, with their rank only if entries are numbered.
+    /// Returns the position of coordinates in the sum, with their index only if entries are numbered.
     #[device(track_caller)]
-    fn find(self, coordinates: u32, is_numbered: bool) -> Place {
-        let mut rank = 0;
+    fn find(self, coordinates: u32, is_numbered: bool) -> SumPlace {
+        let mut index = 0;
         if is_numbered {
             let place = layout::place(coordinates, self.d_log2);
             let (word, below) = ((place / 32) as usize, (1 << (place % 32)) - 1);
-            rank = self.before.load(word) + (self.union.load(word) & below).count_ones();
+            index = self.before.load(word) + (self.union.load(word) & below).count_ones();
         }
-        Place { rank, coordinates }
+        SumPlace { index, coordinates }
     }
 }
 
 /// Returns whether a dense node has an entry.
 #[device(track_caller)]
-fn has<T: Element>(side: Side<T>, part: Part, coordinates: u32) -> bool {
+fn has<T: Element>(side: SumTree<T>, handle: NodeHandle, coordinates: u32) -> bool {
     let (row, col) = layout::unpack(coordinates);
-    side.node(part).slots.load(side.slot_of(row, col) as usize).to_bits() != 0
+    side.node(handle).slots.load(side.slot_of(row, col) as usize).to_bits() != 0
 }
 
 /// Entries that a thread has in flight.
@@ -193,13 +193,13 @@ const BATCH: usize = 2;
 /// are zero unless `HAS_SLOTS`.
 #[device(track_caller)]
 fn for_each_entry<T: Element, const BLOCK: usize, const HAS_SLOTS: bool>(
-    side: Side<T>,
-    part: Part,
+    side: SumTree<T>,
+    handle: NodeHandle,
     visit: impl Fn(u32, T),
 ) {
-    let node = side.node(part);
+    let node = side.node(handle);
     each_loaded::<(u16, T), BATCH>(
-        (thread::index(), BLOCK as u32, part.len),
+        (thread::index(), BLOCK as u32, handle.len),
         |at, is_entry| {
             let coordinates = node.coordinates.load_if(at, is_entry);
             let slot = if HAS_SLOTS { node.slots.load_if(at, is_entry) } else { T::ZERO };

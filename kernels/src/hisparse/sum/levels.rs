@@ -81,7 +81,7 @@ impl SumPlaces {
 
 /// Consecutive pairs of a level, which a block merges.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tile {
+pub(super) struct LevelTile {
     number: u32,
     /// The number of tiles.
     pub(super) tiles: u32,
@@ -123,7 +123,7 @@ impl SumLevels {
     /// Returns the tile of the given number, if the level has that many: at most a pair per thread, and few enough that
     /// no multiprocessor idles; the same number of pairs for each warp.
     #[device(track_caller)]
-    pub(super) fn tile<const BLOCK: usize>(self, number: u32) -> Option<Tile> {
+    pub(super) fn tile<const BLOCK: usize>(self, number: u32) -> Option<LevelTile> {
         let warps = BLOCK as u32 / thread::WARP_SIZE;
         let len = self.end() - self.first_node();
         let share = len.div_ceil(thread::grid_size());
@@ -134,7 +134,7 @@ impl SumLevels {
             return None;
         }
         let end = if len - first > share { first + share } else { len };
-        Some(Tile { number, tiles: len.div_ceil(share), first, end, of_warp })
+        Some(LevelTile { number, tiles: len.div_ceil(share), first, end, of_warp })
     }
 }
 
@@ -165,7 +165,7 @@ impl<const BLOCK: usize> Placing<BLOCK> {
 
     /// Returns the block's tile; blocks beyond the last tile have none.
     #[device(track_caller)]
-    pub(super) fn draw(self, levels: SumLevels, tiles: GlobalMut<u64>) -> Option<Tile> {
+    pub(super) fn draw(self, levels: SumLevels, tiles: GlobalMut<u64>) -> Option<LevelTile> {
         // One block draws per tile.
         levels.tile::<BLOCK>(thread::block())?;
         levels.tile::<BLOCK>(Tickets::new(tiles).draw_for_block(self.ticket))
@@ -173,7 +173,7 @@ impl<const BLOCK: usize> Placing<BLOCK> {
 
     /// Sets the number of children or entries of a pair of the tile.
     #[device(track_caller)]
-    pub(super) fn set(self, tile: Tile, pair: u32, count: u32) {
+    pub(super) fn set(self, tile: LevelTile, pair: u32, count: u32) {
         self.counts.store((pair - tile.first) as usize, count);
     }
 
@@ -209,7 +209,7 @@ impl<const BLOCK: usize> Placing<BLOCK> {
 
     /// Adds up what comes before the tile: one warp for children or entries, one for units.
     #[device(track_caller)]
-    fn look_back(self, levels: SumLevels, tiles: GlobalMut<u64>, tile: Tile, totals: u64) {
+    fn look_back(self, levels: SumLevels, tiles: GlobalMut<u64>, tile: LevelTile, totals: u64) {
         let warp = thread::warp();
         if warp < 2 {
             let total = (totals >> (32 * warp)) as u32;
@@ -228,7 +228,7 @@ impl<const BLOCK: usize> Placing<BLOCK> {
 
     /// Returns the number of the first child of a pair's sum among the nodes, after [`place`](Self::place).
     #[device(track_caller)]
-    pub(super) fn first_child(self, tile: Tile, pair: u32) -> u32 {
+    pub(super) fn first_child(self, tile: LevelTile, pair: u32) -> u32 {
         self.counts.load((pair - tile.first) as usize)
     }
 }

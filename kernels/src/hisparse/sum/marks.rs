@@ -2,7 +2,7 @@
 //! of B.
 use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
-use super::side::{Pair, Part, Side};
+use super::side::{NodeHandle, NodePair, SumTree};
 use super::{large, small};
 use crate::hisparse::layout;
 
@@ -24,18 +24,18 @@ pub(super) const fn bytes(d_log2: u32, block_size: u32) -> u32 {
 
 /// Returns whether a warp counts this node.
 #[device]
-pub(super) fn takes(part: Part, d_log2: u32, block_size: u32) -> bool {
-    bytes(d_log2, block_size) > 0 && small::takes(part, block_size)
+pub(super) fn takes(handle: NodeHandle, d_log2: u32, block_size: u32) -> bool {
+    bytes(d_log2, block_size) > 0 && small::takes(handle, block_size)
 }
 
 /// The bitmap of a warp.
 #[derive(Clone, Copy)]
-pub(super) struct Marks {
+pub(super) struct WarpBitmap {
     bits: Shared<u32>,
     d_log2: u32,
 }
 
-impl Marks {
+impl WarpBitmap {
     /// Returns this warp's part of an arena of [`bytes`].
     #[device(track_caller)]
     pub(super) fn take(mut arena: Arena, d_log2: u32, block_size: u32) -> Self {
@@ -53,7 +53,7 @@ impl Marks {
 
     /// Returns the number of entries of the union.
     #[device(track_caller)]
-    pub(super) fn count<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
+    pub(super) fn count<T: Element>(self, a: SumTree<T>, b: SumTree<T>, pair: NodePair) -> u32 {
         if pair.a.len == 0 || pair.b.len == 0 {
             return pair.a.len + pair.b.len;
         }

@@ -2,8 +2,8 @@
 
 use evenpath_simt::{device, parameters, thread, warp, Element, Global, Shared};
 
-use super::levels::{SumLevels, Tile};
-use super::side::{Pair, Part, Side};
+use super::levels::{LevelTile, SumLevels};
+use super::side::{NodeHandle, NodePair, SumTree};
 use super::{state, tiny};
 use crate::hisparse::node::Pool;
 
@@ -30,18 +30,18 @@ parameters! {
 impl<T: Element> NodePairs<T> {
     /// Both trees.
     #[device]
-    pub(super) fn sides(self) -> (Side<T>, Side<T>) {
+    pub(super) fn sides(self) -> (SumTree<T>, SumTree<T>) {
         let Self { a, b, state, d_log2, .. } = self;
         let is_transposed = state & state::B_TRANSPOSED != 0;
-        (Side { pool: a, is_transposed: false, d_log2 }, Side { pool: b, is_transposed, d_log2 })
+        (SumTree { pool: a, is_transposed: false, d_log2 }, SumTree { pool: b, is_transposed, d_log2 })
     }
 
     #[device(track_caller)]
-    fn load(self, number: u32, is_pair: bool) -> Pair {
+    fn load(self, number: u32, is_pair: bool) -> NodePair {
         let word = if self.root == 0 { self.words.load_if(number as usize, is_pair) } else { self.root };
         let word = if is_pair { word } else { 0 };
         let (a, b) = self.sides();
-        Pair { a: a.part(word as u32), b: b.part((word >> 32) as u32) }
+        NodePair { a: a.handle(word as u32), b: b.handle((word >> 32) as u32) }
     }
 
     /// Calls `tiny` in a thread, `small` in a warp, and then `large` in the block for each pair of the block's tile
@@ -49,12 +49,12 @@ impl<T: Element> NodePairs<T> {
     #[device(track_caller)]
     pub(super) fn for_each<const BLOCK: usize>(
         self,
-        tile: Tile,
+        tile: LevelTile,
         masks: Shared<u32>,
-        is_small: impl Fn(Part) -> bool,
-        tiny: impl Fn(u32, Pair),
-        small: impl Fn(u32, Pair),
-        large: impl Fn(u32, Pair),
+        is_small: impl Fn(NodeHandle) -> bool,
+        tiny: impl Fn(u32, NodePair),
+        small: impl Fn(u32, NodePair),
+        large: impl Fn(u32, NodePair),
     ) {
         let warps = BLOCK as u32 / thread::WARP_SIZE;
         let of_warp = tile.of_warp;
@@ -71,12 +71,12 @@ impl<T: Element> NodePairs<T> {
         }
         while small_ones != 0 {
             let lane = small_ones.trailing_zeros();
-            let part = |part: Part| Part {
-                reference: warp::shuffle(warp::FULL, part.reference, lane),
-                len: warp::shuffle(warp::FULL, part.len, lane),
+            let handle = |handle: NodeHandle| NodeHandle {
+                reference: warp::shuffle(warp::FULL, handle.reference, lane),
+                len: warp::shuffle(warp::FULL, handle.len, lane),
                 head: [0; 2],
             };
-            small(first + lane, Pair { a: part(own.a), b: part(own.b) });
+            small(first + lane, NodePair { a: handle(own.a), b: handle(own.b) });
             small_ones &= small_ones - 1;
         }
         if thread::lane() == 0 {

@@ -8,7 +8,7 @@ use crate::hisparse::node::{Node, Pool};
 
 /// One of the trees.
 #[derive(Clone, Copy)]
-pub(super) struct Side<T: Element> {
+pub(super) struct SumTree<T: Element> {
     pub(super) pool: Pool<T>,
     pub(super) is_transposed: bool,
     pub(super) d_log2: u32,
@@ -16,7 +16,7 @@ pub(super) struct Side<T: Element> {
 
 /// A node of one tree.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct NodeHandle {
     /// Null if there is no node.
     pub(super) reference: u32,
     /// The number of slots: one per entry of a sparse node, D² of a dense one, none if there is no node.
@@ -27,21 +27,21 @@ pub(super) struct Part {
 
 /// The nodes of both trees at one position. At least one of them exists.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pair {
-    pub(super) a: Part,
-    pub(super) b: Part,
+pub(super) struct NodePair {
+    pub(super) a: NodeHandle,
+    pub(super) b: NodeHandle,
 }
 
-impl Part {
+impl NodeHandle {
     #[device]
     pub(super) fn is_dense(self) -> bool {
         self.reference != layout::NULL && layout::kind(self.reference) == layout::DENSE
     }
 }
 
-impl<T: Element> Side<T> {
+impl<T: Element> SumTree<T> {
     #[device(track_caller)]
-    pub(super) fn part(self, reference: u32) -> Part {
+    pub(super) fn handle(self, reference: u32) -> NodeHandle {
         let is_dense = layout::kind(reference) == layout::DENSE;
         let first = layout::unit(reference) as usize * layout::UNIT_WORDS as usize;
         let head = self.pool.words.load_16_if(first, !is_dense);
@@ -52,13 +52,13 @@ impl<T: Element> Side<T> {
         } else {
             1 << (2 * self.d_log2)
         };
-        Part { reference, len, head }
+        NodeHandle { reference, len, head }
     }
 
     /// Returns the node; without slots if the reference is null.
     #[device(track_caller)]
-    pub(super) fn node(self, part: Part) -> Node<T> {
-        self.pool.node_of_len(part.reference, part.len)
+    pub(super) fn node(self, handle: NodeHandle) -> Node<T> {
+        self.pool.node_of_len(handle.reference, handle.len)
     }
 
     /// Coordinates in the sum.
@@ -75,10 +75,10 @@ impl<T: Element> Side<T> {
     /// Calls `visit` with the index of each entry of a sparse node, and its coordinates in the sum, over the lanes of a warp. A lane
     /// has `BATCH` entries in flight.
     #[device(track_caller)]
-    pub(super) fn each_entry<const BATCH: usize>(self, part: Part, mut visit: impl FnMut(u32, u32)) {
-        let node = self.node(part);
+    pub(super) fn each_entry<const BATCH: usize>(self, handle: NodeHandle, mut visit: impl FnMut(u32, u32)) {
+        let node = self.node(handle);
         each_loaded::<u16, BATCH>(
-            (thread::lane(), thread::WARP_SIZE, part.len),
+            (thread::lane(), thread::WARP_SIZE, handle.len),
             |at, is_entry| node.coordinates.load_if(at, is_entry),
             |at, coordinates| visit(at, self.oriented(u32::from(coordinates))),
         );

@@ -1,7 +1,7 @@
 //! A block reads the slots of dense nodes, in the order of the sum.
 use evenpath_simt::{device, thread, Element};
 
-use super::side::{Pair, Part, Side};
+use super::side::{NodeHandle, NodePair, SumTree};
 use crate::unroll::unroll;
 
 /// Rows whose slots a warp has in flight. In a transposed node, this many consecutive slots are loaded together.
@@ -10,7 +10,7 @@ const BATCH_LOG2: u32 = (BATCH as u32).ilog2();
 
 /// One of 32 consecutive positions in a row of the sum, one per lane, with the slots of dense nodes there.
 #[derive(Clone, Copy)]
-pub(super) struct Slots<T> {
+pub(super) struct DenseSlots<T> {
     pub(super) row: u32,
     pub(super) col: u32,
     /// All bits zero if A's node has no entry there, or is not dense.
@@ -22,10 +22,10 @@ pub(super) struct Slots<T> {
 /// Calls `visit` in whole warps, which together cover every position.
 #[device(track_caller)]
 pub(super) fn for_each<T: Element, const BLOCK: usize>(
-    a: Side<T>,
-    b: Side<T>,
-    pair: Pair,
-    visit: impl Fn(Slots<T>),
+    a: SumTree<T>,
+    b: SumTree<T>,
+    pair: NodePair,
+    visit: impl Fn(DenseSlots<T>),
 ) {
     // A row has 1 << words_log2 words of 32 positions.
     let words_log2 = a.d_log2 - 5;
@@ -36,15 +36,15 @@ pub(super) fn for_each<T: Element, const BLOCK: usize>(
         let col = (batch & ((1 << words_log2) - 1)) * thread::WARP_SIZE + thread::lane();
         let (of_a, of_b) = (load(a, pair.a, row, col), load(b, pair.b, row, col));
         unroll!(for index in 0..BATCH {
-            visit(Slots { row: row + index as u32, col, a: of_a[index], b: of_b[index] });
+            visit(DenseSlots { row: row + index as u32, col, a: of_a[index], b: of_b[index] });
         });
         batch += BLOCK as u32 / thread::WARP_SIZE;
     }
 }
 
 #[device(track_caller)]
-fn load<T: Element>(side: Side<T>, part: Part, row: u32, col: u32) -> [T; BATCH] {
-    let (node, is_dense) = (side.node(part), part.is_dense());
+fn load<T: Element>(side: SumTree<T>, handle: NodeHandle, row: u32, col: u32) -> [T; BATCH] {
+    let (node, is_dense) = (side.node(handle), handle.is_dense());
     let mut slots = [T::ZERO; BATCH];
     if side.is_transposed {
         // The batch's rows are consecutive in the node, and start at a multiple of 16 bytes;

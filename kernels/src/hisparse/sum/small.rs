@@ -2,8 +2,8 @@
 //! entry.
 use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
-use super::side::{Pair, Part, Side};
-use super::sink::{Place, Sink};
+use super::side::{NodeHandle, NodePair, SumTree};
+use super::sink::{Sink, SumPlace};
 use crate::block::search::partition_point;
 use crate::hisparse::node::Node;
 
@@ -37,20 +37,20 @@ pub(super) const fn bytes(block_size: u32) -> u32 {
 
 /// Returns whether a warp merges this node.
 #[device]
-pub(super) fn takes(part: Part, block_size: u32) -> bool {
-    part.len <= limit(block_size) && !part.is_dense()
+pub(super) fn takes(handle: NodeHandle, block_size: u32) -> bool {
+    handle.len <= limit(block_size) && !handle.is_dense()
 }
 
 /// The keys of a pair, in a warp's shared memory.
 #[derive(Clone, Copy)]
-pub(super) struct Keys {
+pub(super) struct PairKeys {
     a: Shared<u32>,
     b: Shared<u32>,
     /// A word per row of a transposed node.
     rows: Shared<u32>,
 }
 
-impl Keys {
+impl PairKeys {
     /// Returns this warp's part of an arena of [`bytes`].
     #[device(track_caller)]
     pub(super) fn take(mut arena: Arena, block_size: u32) -> Self {
@@ -67,7 +67,7 @@ impl Keys {
 
     /// Passes all entries to the sink.
     #[device(track_caller)]
-    pub(super) fn merge<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink<T>) {
+    pub(super) fn merge<T: Element>(self, a: SumTree<T>, b: SumTree<T>, pair: NodePair, sink: &impl Sink<T>) {
         if b.is_transposed {
             // A's keys are not there yet.
             stage(b, pair.b, self.a, true);
@@ -94,7 +94,7 @@ impl Keys {
     /// Passes on the entries of B that A lacks, keeps their keys, and returns their number. Records the slots of the others in
     /// A's keys.
     #[device(track_caller)]
-    fn hand_on_new<T: Element>(self, pair: Pair, node_b: Node<T>, sink: &impl Sink<T>) -> u32 {
+    fn hand_on_new<T: Element>(self, pair: NodePair, node_b: Node<T>, sink: &impl Sink<T>) -> u32 {
         let mut new = 0;
         let mut base = 0;
         // The number of keys of A that come before all keys from here on.
@@ -134,7 +134,7 @@ impl Keys {
 
     /// Returns whether A has the coordinates of a key, given that `before` of its keys come before.
     #[device(track_caller)]
-    fn in_a(self, pair: Pair, key: u32, before: u32) -> bool {
+    fn in_a(self, pair: NodePair, key: u32, before: u32) -> bool {
         before < pair.a.len && self.a.load(before as usize) >> SHIFT == key >> SHIFT
     }
 }
@@ -144,8 +144,8 @@ const BATCH: usize = 4;
 
 /// Writes the keys of a node in the order of its slots, with their slots if asked for.
 #[device(track_caller)]
-fn stage<T: Element>(side: Side<T>, part: Part, keys: Shared<u32>, with_slots: bool) {
-    side.each_entry::<BATCH>(part, |at, coordinates| {
+fn stage<T: Element>(side: SumTree<T>, handle: NodeHandle, keys: Shared<u32>, with_slots: bool) {
+    side.each_entry::<BATCH>(handle, |at, coordinates| {
         let slot = if with_slots { at } else { 0 };
         keys.store(at as usize, coordinates << SHIFT | slot);
     });
@@ -214,6 +214,6 @@ fn before_from(keys: Shared<u32>, passed: u32, len: u32, key: u32) -> u32 {
 }
 
 #[device]
-fn place(rank: u32, key: u32) -> Place {
-    Place { rank, coordinates: key >> SHIFT }
+fn place(index: u32, key: u32) -> SumPlace {
+    SumPlace { index, coordinates: key >> SHIFT }
 }

@@ -1,8 +1,8 @@
 //! Pairs of nodes with a few entries, merged by a thread, which compares each entry with all others.
 use evenpath_simt::{device, Element};
 
-use super::side::{Pair, Part, Side};
-use super::sink::{Place, Sink};
+use super::side::{NodeHandle, NodePair, SumTree};
+use super::sink::{Sink, SumPlace};
 use crate::hisparse::layout;
 use crate::unroll::unroll;
 
@@ -13,19 +13,19 @@ const NONE: [u32; 2] = [1 << 16, 1 << 17];
 
 /// Returns whether a thread merges this node.
 #[device]
-pub(super) fn takes(part: Part) -> bool {
-    part.len <= LIMIT as u32
-        && (part.reference == layout::NULL || layout::kind(part.reference) != layout::DENSE)
+pub(super) fn takes(handle: NodeHandle) -> bool {
+    handle.len <= LIMIT as u32
+        && (handle.reference == layout::NULL || layout::kind(handle.reference) != layout::DENSE)
 }
 
 #[device]
-fn coordinates<T: Element>(side: Side<T>, part: Part, none: u32) -> [u32; LIMIT] {
+fn coordinates<T: Element>(side: SumTree<T>, handle: NodeHandle, none: u32) -> [u32; LIMIT] {
     let mut all = [none; LIMIT];
     for entry in 0..LIMIT {
         // After the two half words of the count.
         let (word, shift) = ((entry + 2) / 4, (entry + 2) % 4 * 16);
-        if (entry as u32) < part.len {
-            all[entry] = side.oriented((part.head[word] >> shift) as u32 & 0xffff);
+        if (entry as u32) < handle.len {
+            all[entry] = side.oriented((handle.head[word] >> shift) as u32 & 0xffff);
         }
     }
     all
@@ -33,7 +33,7 @@ fn coordinates<T: Element>(side: Side<T>, part: Part, none: u32) -> [u32; LIMIT]
 
 /// Returns the number of entries of the union.
 #[device]
-pub(super) fn count<T: Element>(a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
+pub(super) fn count<T: Element>(a: SumTree<T>, b: SumTree<T>, pair: NodePair) -> u32 {
     let (of_a, of_b) = (coordinates(a, pair.a, NONE[0]), coordinates(b, pair.b, NONE[1]));
     let mut count = pair.a.len + pair.b.len;
     for i in 0..LIMIT {
@@ -46,7 +46,7 @@ pub(super) fn count<T: Element>(a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
 
 /// Passes all entries to the sink.
 #[device(track_caller)]
-pub(super) fn merge<T: Element>(a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink<T>) {
+pub(super) fn merge<T: Element>(a: SumTree<T>, b: SumTree<T>, pair: NodePair, sink: &impl Sink<T>) {
     let nodes = (a.node(pair.a), b.node(pair.b));
     let (mut slots_a, mut slots_b) = ([T::ZERO; LIMIT], [T::ZERO; LIMIT]);
     for entry in 0..LIMIT {
@@ -65,11 +65,11 @@ pub(super) fn merge<T: Element>(a: Side<T>, b: Side<T>, pair: Pair, sink: &impl 
     }
     // The position of coordinates in the union.
     let place = |coordinates: u32| {
-        let mut rank = 0;
+        let mut index = 0;
         for other in 0..LIMIT {
-            rank += u32::from(of_a[other] < coordinates) + u32::from(new[other] < coordinates);
+            index += u32::from(of_a[other] < coordinates) + u32::from(new[other] < coordinates);
         }
-        Place { rank, coordinates }
+        SumPlace { index, coordinates }
     };
     unroll!(for index in 0..LIMIT {
         if of_a[index] != NONE[0] {

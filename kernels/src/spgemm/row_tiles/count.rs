@@ -7,7 +7,7 @@ use crate::block::count_scan::CountScan;
 use crate::block::operator::{Operator, Summary};
 use crate::block::tile_prefix::{self, clear_stale, entry_words, TilePrefix};
 use crate::spgemm::row_wise::{each_long_row, each_row_of_b};
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// The result of [`CountProducts`] that is the number of all products.
 pub const TOTAL: usize = 0;
@@ -28,9 +28,9 @@ kernel! {
     /// the order in which they start. There are at most 2²⁴ rows.
     pub struct CountProducts<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// [`count_state_words`] words, all zero.
         pub state: GlobalMut<u64>,
         /// Output: [`TOTAL`] and [`LONGEST`]. The host may read them while the kernel runs.

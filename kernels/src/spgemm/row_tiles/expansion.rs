@@ -5,14 +5,14 @@ use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 use crate::block::pair_search::PairSearch;
 use crate::block::radix_sort::warp_striped;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// Entries of A that a thread takes at a time.
 const ENTRIES_AT_ONCE: usize = 4;
 
 /// Consecutive rows of C.
 #[derive(Clone, Copy)]
-pub(super) struct Tile {
+pub(super) struct RowTile {
     pub(super) first_row: u32,
     /// The row after the last.
     pub(super) end_row: u32,
@@ -22,7 +22,7 @@ pub(super) struct Tile {
     pub(super) len: u32,
 }
 
-impl Tile {
+impl RowTile {
     /// Returns the products before the row that the thread probes first in any tile, for [`find`](Self::find).
     #[device(track_caller)]
     pub(super) fn probe<const BLOCK: usize>(before: Global<u32>, rows: u32) -> u64 {
@@ -83,9 +83,9 @@ impl<const BLOCK: usize, const ITEMS: usize> Expansion<BLOCK, ITEMS> {
     #[device(track_caller)]
     pub(super) fn number<O: Offset>(
         self,
-        tile: Tile,
+        tile: RowTile,
         before: Global<u32>,
-        (a, b): (Pattern<O>, Pattern<O>),
+        (a, b): (GlobalPattern<O>, GlobalPattern<O>),
     ) -> u32 {
         self.entries.clear();
         self.rows.clear();
@@ -105,7 +105,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Expansion<BLOCK, ITEMS> {
 
     /// Lists the entries of A that have products, and marks where they begin.
     #[device(track_caller)]
-    fn list_entries<O: Offset>(self, tile: Tile, a: Pattern<O>, b: Pattern<O>) {
+    fn list_entries<O: Offset>(self, tile: RowTile, a: GlobalPattern<O>, b: GlobalPattern<O>) {
         let mut first = a.row_offsets.load(tile.first_row as usize).to_usize();
         let end = a.row_offsets.load(tile.end_row as usize).to_usize();
         // Products before, and entries with products above them.
@@ -158,7 +158,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Expansion<BLOCK, ITEMS> {
 
     /// Returns the columns of this thread's products, warp-striped; 0 beyond the last.
     #[device(track_caller)]
-    pub(super) fn columns(self, tile: Tile, b_columns: Global<u32>) -> [u32; ITEMS] {
+    pub(super) fn columns(self, tile: RowTile, b_columns: Global<u32>) -> [u32; ITEMS] {
         let mut columns = [0; ITEMS];
         for item in 0..ITEMS {
             let place = warp_striped::<ITEMS>(item) as u32;

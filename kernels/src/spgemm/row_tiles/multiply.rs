@@ -2,7 +2,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
-use super::expansion::{Expansion, Tile};
+use super::expansion::{Expansion, RowTile};
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 use crate::block::operator::{Sum, Summary};
@@ -11,7 +11,7 @@ use crate::block::radix_rank::{RadixKey, RadixRank};
 use crate::block::radix_sort::{warp_striped, RadixSort};
 use crate::block::tile_prefix::{self, clear_stale, entry_words, TilePrefix};
 use crate::spgemm::product_keys::ProductKeys;
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 kernel! {
     /// Computes C, with the row offsets and sorted columns: one block per tile, tiles in the order in which blocks start.
@@ -21,9 +21,9 @@ kernel! {
     /// together are at most one more.
     pub struct MultiplyTiles<V: Float, O: Offset> {
         /// A.
-        pub a: CsrView<V, O>,
+        pub a: GlobalCsr<V, O>,
         /// B, whose columns ascend within rows; it has fewer than 2³² nonzeros.
-        pub b: CsrView<V, O>,
+        pub b: GlobalCsr<V, O>,
         /// The products before each row, and at the end all of them, as [`CountProducts`](super::CountProducts) counts them.
         pub before: Global<u32>,
         /// [`multiply_state_words`] words, all zero.
@@ -79,7 +79,7 @@ struct TileBlock<V, const BLOCK: usize, const ITEMS: usize> {
 }
 
 /// Sorted products of a thread.
-struct Sorted<V, const ITEMS: usize> {
+struct ThreadProducts<V, const ITEMS: usize> {
     columns: [u32; ITEMS],
     left: [V; ITEMS],
     right: [V; ITEMS],
@@ -111,10 +111,10 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
         // 2. Find the tile, and the entries that make its products.
         let tiles = thread::grid_size();
         let prefix = TilePrefix::new(self.state, tiles);
-        let probed = Tile::probe::<BLOCK>(self.before, self.a.rows);
+        let probed = RowTile::probe::<BLOCK>(self.before, self.a.rows);
         let number = prefix.draw(number_word);
         let bounds = (number * self.tile_products, (number + 1) * self.tile_products);
-        let tile = Tile::find(search, self.before, self.a.rows, bounds, probed);
+        let tile = RowTile::find(search, self.before, self.a.rows, bounds, probed);
         let patterns = (self.a.pattern(), self.b.pattern());
         let row_count = expansion.number(tile, self.before, patterns);
         let columns = expansion.columns(tile, self.b.column_indices.natural());
@@ -160,7 +160,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
     #[device(track_caller)]
     fn store_row_offsets<const BLOCK: usize, const ITEMS: usize>(
         &self,
-        tile: Tile,
+        tile: RowTile,
         before: u32,
         heads: NumberedBits<BLOCK, ITEMS>,
     ) {
@@ -180,16 +180,16 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
     fn sort<K: RadixKey>(
         self,
         sort: RadixSort<K, BLOCK, ITEMS>,
-        tile: Tile,
+        tile: RowTile,
         columns: &[u32; ITEMS],
         keys: ProductKeys,
         (a_values, b_values): (Global<V>, Global<V>),
-    ) -> Sorted<V, ITEMS> {
+    ) -> ThreadProducts<V, ITEMS> {
         let mut own = keys.of(tile.len, columns, |place| self.expansion.row(place));
         sort.sort_keys(&mut own, 0, keys.bits);
         let all = sort.sorted();
         let mut sorted =
-            Sorted { columns: [0; ITEMS], left: [V::ZERO; ITEMS], right: [V::ZERO; ITEMS], heads: 0 };
+            ThreadProducts { columns: [0; ITEMS], left: [V::ZERO; ITEMS], right: [V::ZERO; ITEMS], heads: 0 };
         for item in 0..ITEMS {
             let place = warp_striped::<ITEMS>(item);
             let key = own[item].low_bits(keys.bits);
@@ -215,7 +215,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
     /// Puts the factors into shared memory, where the keys and lists of entries were. It needs a barrier before it and
     /// one after it.
     #[device(track_caller)]
-    fn stage(self, sorted: &Sorted<V, ITEMS>) {
+    fn stage(self, sorted: &ThreadProducts<V, ITEMS>) {
         for item in 0..ITEMS {
             self.left.store(warp_striped::<ITEMS>(item), sorted.left[item]);
             self.right.store(warp_striped::<ITEMS>(item), sorted.right[item]);
@@ -226,8 +226,8 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
     #[device(track_caller)]
     fn store(
         self,
-        tile: Tile,
-        sorted: &Sorted<V, ITEMS>,
+        tile: RowTile,
+        sorted: &ThreadProducts<V, ITEMS>,
         column_indices: GlobalMut<u32>,
         values: GlobalMut<V>,
     ) {

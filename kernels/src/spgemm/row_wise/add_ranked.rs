@@ -1,11 +1,11 @@
-//! Values of long rows of C whose products' ranks are known: one warp per part.
+//! Values of long rows of C whose products' destinations are known: one warp per part.
 
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
-use super::entries::{Entries, Operand};
+use super::entries::{Operand, RowEntries};
 use super::ranked::{part_len, RowParts};
 use super::rows::RowList;
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 /// Steps whose products are in flight.
 const IN_FLIGHT: usize = 4;
@@ -23,12 +23,12 @@ pub const fn add_ranked_shared_bytes(sums: u32, value_bytes: u32, offset_bytes: 
 }
 
 kernel! {
-    /// Adds up the products of parts of rows of C by their ranks, those of each entry in the order of A's entries.
+    /// Adds up the products of parts of rows of C at their destinations, those of each entry in the order of A's entries.
     pub struct SpgemmAddRanked<V: Float, O: Offset> {
         /// A.
-        pub a: CsrView<V, O>,
+        pub a: GlobalCsr<V, O>,
         /// B.
-        pub b: CsrView<V, O>,
+        pub b: GlobalCsr<V, O>,
         /// Row offsets of C.
         pub c_row_offsets: Global<u64>,
         /// Output: values of C.
@@ -37,8 +37,8 @@ kernel! {
         pub rows: RowList,
         /// Products, parts and cuts before each of the rows.
         pub before: RowParts,
-        /// The rank of each product.
-        pub ranks: Global<u16>,
+        /// The destination of each product.
+        pub destinations: Global<u16>,
         /// The places where parts cut the rows of B.
         pub cuts: Global<u32>,
         /// The index of each part's row among the rows.
@@ -81,13 +81,13 @@ impl<V: Float, O: Offset> SpgemmAddRanked<V, O> {
             cut_to: if part + 1 < parts { Some(part as usize * own.len as usize) } else { None },
         };
         // 2. Add up its products, the entries of A staged 32 at a time.
-        let stage = Stage::<V, O>::take(&mut arena);
-        let ranks = self.ranks.skip(first_products.load(index as usize) as usize);
+        let stage = EntryStage::<V, O>::take(&mut arena);
+        let destinations = self.destinations.skip(first_products.load(index as usize) as usize);
         let (mut first, mut products) = (0, 0_u64);
         while first < own.len {
             let staged = stage.bring((a, b), own, first + thread::lane(), part, &mut products);
             warp::sync(warp::FULL);
-            stage.add(ranks, b.values.natural(), sums, staged);
+            stage.add(destinations, b.values.natural(), sums, staged);
             first += thread::WARP_SIZE;
         }
         // 3. Store the sums.
@@ -107,7 +107,7 @@ struct Part {
 
 /// Entries of A whose rows of B have entries in the part, in shared memory.
 #[derive(Clone, Copy)]
-struct Stage<V, O> {
+struct EntryStage<V, O> {
     /// The number of the first product among those of the row of C.
     products: Shared<u64>,
     /// The first entry of B.
@@ -121,13 +121,13 @@ struct Stage<V, O> {
 
 /// The extent of a stage.
 #[derive(Clone, Copy)]
-struct Staged {
+struct StageExtent {
     entries: u32,
     /// log2 of the lanes per row of B, where rows are processed side by side.
     lanes_log2: u32,
 }
 
-impl<V: Float, O: Offset> Stage<V, O> {
+impl<V: Float, O: Offset> EntryStage<V, O> {
     #[device]
     fn take(arena: &mut Arena) -> Self {
         Self {
@@ -144,12 +144,12 @@ impl<V: Float, O: Offset> Stage<V, O> {
     #[device(track_caller)]
     fn bring(
         self,
-        (a, b): (CsrView<V, O>, CsrView<V, O>),
-        own: Entries,
+        (a, b): (GlobalCsr<V, O>, GlobalCsr<V, O>),
+        own: RowEntries,
         place: u32,
         part: Part,
         products: &mut u64,
-    ) -> Staged {
+    ) -> StageExtent {
         let is_entry = place < own.len;
         let column = a.pattern().column_if(own, place, is_entry);
         let left = a.value_if(own, place, is_entry);
@@ -187,29 +187,29 @@ impl<V: Float, O: Offset> Stage<V, O> {
         let len = self.lens.load(thread::lane() as usize);
         let longest = warp::reduce_groups(len, thread::WARP_SIZE >> lanes_log2, u32::max);
         self.longest.store(thread::lane() as usize, longest);
-        Staged { entries: count, lanes_log2 }
+        StageExtent { entries: count, lanes_log2 }
     }
 
     /// Adds the staged products to the sums, those of each sum in the order of entries. Rows of B that fit their lanes are
     /// processed side by side and take turns; the whole warp takes others.
     #[device(track_caller)]
-    fn add(self, ranks: Global<u16>, b_values: Global<V>, sums: Shared<V>, staged: Staged) {
+    fn add(self, destinations: Global<u16>, b_values: Global<V>, sums: Shared<V>, staged: StageExtent) {
         let mut next = Position { entry: 0, round: 0 };
         while next.entry < staged.entries {
-            let mut steps = [Step { slot: 0, turn: 0, turns: 0, is_some: false }; IN_FLIGHT];
-            let mut rank = [0; IN_FLIGHT];
+            let mut steps = [WarpStep { slot: 0, turn: 0, turns: 0, is_some: false }; IN_FLIGHT];
+            let mut destination = [0; IN_FLIGHT];
             let mut right = [V::ZERO; IN_FLIGHT];
             for at in 0..IN_FLIGHT {
                 let (step, place, following) = self.step(next, staged);
                 let product = self.products.load(step.slot as usize) as usize + place as usize;
                 let nonzero = self.begins.load(step.slot as usize).to_usize() + place as usize;
-                rank[at] = ranks.load_if(product, step.is_some);
+                destination[at] = destinations.load_if(product, step.is_some);
                 right[at] = b_values.load_if(nonzero, step.is_some);
                 (steps[at], next) = (step, following);
             }
             for at in 0..IN_FLIGHT {
-                let Step { slot, turn: own, turns, is_some } = steps[at];
-                let (left, sum) = (self.lefts.load(slot as usize), usize::from(rank[at]));
+                let WarpStep { slot, turn: own, turns, is_some } = steps[at];
+                let (left, sum) = (self.lefts.load(slot as usize), usize::from(destination[at]));
                 let mut turn = 0;
                 while turn < turns {
                     if turn == own && is_some {
@@ -225,7 +225,7 @@ impl<V: Float, O: Offset> Stage<V, O> {
     /// Returns the step starting at a position, the lane's place in its row of B, and the next position. After the last
     /// entry the step is empty.
     #[device(track_caller)]
-    fn step(self, at: Position, staged: Staged) -> (Step, u32, Position) {
+    fn step(self, at: Position, staged: StageExtent) -> (WarpStep, u32, Position) {
         let (lane, lanes) = (thread::lane(), 1 << staged.lanes_log2);
         let groups = thread::WARP_SIZE >> staged.lanes_log2;
         let is_behind = at.entry >= staged.entries;
@@ -242,7 +242,7 @@ impl<V: Float, O: Offset> Stage<V, O> {
             entry: at.entry + if has_more { 0 } else { turns },
             round: if has_more { round } else { 0 },
         };
-        (Step { slot, turn, turns, is_some: !is_behind && place < len }, place, next)
+        (WarpStep { slot, turn, turns, is_some: !is_behind && place < len }, place, next)
     }
 }
 
@@ -255,7 +255,7 @@ struct Position {
 
 /// Work of a warp at a time: 32 entries of the row of B of one staged entry, or the rows of several.
 #[derive(Clone, Copy)]
-struct Step {
+struct WarpStep {
     /// The lane's entry.
     slot: u32,
     /// The turn of this entry.

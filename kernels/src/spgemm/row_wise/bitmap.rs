@@ -1,4 +1,4 @@
-//! A window of columns in shared memory, one bit per column, and the rank of each set bit.
+//! A window of columns in shared memory, one bit per column, and the place of each set bit among them.
 
 use evenpath_simt::{bits, device, thread, Arena, Shared};
 
@@ -12,7 +12,7 @@ pub(super) const PACKET: u32 = 128;
 pub(super) struct Bitmap {
     words: Shared<u32>,
     /// The number of bits set before each packet.
-    ranks: Shared<u32>,
+    places: Shared<u32>,
     pub(super) start: u32,
     pub(super) packets: u32,
 }
@@ -27,7 +27,7 @@ impl Bitmap {
     #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, packets: u32) -> Self {
         let words = arena.take(packets as usize * 4);
-        Self { words, ranks: arena.take(packets as usize), start: 0, packets: 0 }
+        Self { words, places: arena.take(packets as usize), start: 0, packets: 0 }
     }
 
     /// Returns the window of `len` columns starting at `start`.
@@ -62,8 +62,8 @@ impl Bitmap {
         count
     }
 
-    /// Computes the ranks, calls `visit` with the rank and column of each set bit, and returns the number of set bits. Called by
-    /// every thread of the block. It begins with a barrier, after which all set bits are visible; another one must follow it.
+    /// Ranks the set bits: calls `visit` with the place of each among them, and its column, and returns their number. Called
+    /// by every thread of the block. It begins with a barrier, after which all set bits are visible; another one must follow it.
     #[device(track_caller)]
     pub(super) fn rank<const BLOCK: usize>(
         self,
@@ -79,14 +79,14 @@ impl Bitmap {
                 if packet < self.packets { self.words.load_16(packet as usize * 4) } else { [0, 0] };
             let counted = scan.exclusive(bits::count_ones(low) + bits::count_ones(high));
             if packet < self.packets {
-                let mut rank = before + counted.before;
-                self.ranks.store(packet as usize, rank);
+                let mut place = before + counted.before;
+                self.places.store(packet as usize, place);
                 let column = self.start + packet * PACKET;
                 let (mut left, mut rest, mut column) = (low, high, column);
                 loop {
                     while left != 0 {
-                        visit(rank, column + bits::trailing_zeros(left));
-                        rank += 1;
+                        visit(place, column + bits::trailing_zeros(left));
+                        place += 1;
                         left &= left - 1;
                     }
                     if rest == 0 {
@@ -110,10 +110,10 @@ impl Bitmap {
         let is_high = bit % PACKET >= PACKET / 2;
         let own = if is_high { high } else { low };
         let below = own & ((1 << in_half) - 1);
-        let mut rank = self.ranks.load((bit / PACKET) as usize) + bits::count_ones(below);
+        let mut place = self.places.load((bit / PACKET) as usize) + bits::count_ones(below);
         if is_high {
-            rank += bits::count_ones(low);
+            place += bits::count_ones(low);
         }
-        (rank, own >> in_half & 1 != 0)
+        (place, own >> in_half & 1 != 0)
     }
 }

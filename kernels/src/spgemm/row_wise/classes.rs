@@ -112,7 +112,7 @@ kernel! {
 }
 
 /// The rows of a thread, `BLOCK` rows apart.
-struct Share<const ITEMS: usize> {
+struct ThreadRows<const ITEMS: usize> {
     /// The number of the first row.
     first: usize,
     sizes: [u64; ITEMS],
@@ -159,9 +159,10 @@ impl SpgemmClassify {
 
     /// Loads sizes and spans of the thread's rows; zeros where there is no row.
     #[device(track_caller)]
-    fn load<const BLOCK: usize, const ITEMS: usize>(self) -> Share<ITEMS> {
+    fn load<const BLOCK: usize, const ITEMS: usize>(self) -> ThreadRows<ITEMS> {
         let first = thread::block() as usize * ITEMS * BLOCK + thread::index() as usize;
-        let mut share = Share { first, sizes: [0; ITEMS], spans: [0; ITEMS], classes: [u32::MAX; ITEMS] };
+        let mut share =
+            ThreadRows { first, sizes: [0; ITEMS], spans: [0; ITEMS], classes: [u32::MAX; ITEMS] };
         let Spans { firsts, lasts } = self.spans;
         for item in 0..ITEMS {
             let row = first + item * BLOCK;
@@ -175,7 +176,10 @@ impl SpgemmClassify {
 
     /// Finds and stores the classes of the thread's rows. Returns the class of the warp's rows if all have the same.
     #[device(track_caller)]
-    fn store_classes<const BLOCK: usize, const ITEMS: usize>(self, share: &mut Share<ITEMS>) -> Option<u32> {
+    fn store_classes<const BLOCK: usize, const ITEMS: usize>(
+        self,
+        share: &mut ThreadRows<ITEMS>,
+    ) -> Option<u32> {
         let limits = ClassLimits { always_hash: self.always_hash, columns_an_entry: self.columns_an_entry };
         let mut is_alike = true;
         let mut alike = u32::MAX;
@@ -200,7 +204,7 @@ impl SpgemmClassify {
     }
 }
 
-impl<const ITEMS: usize> Share<ITEMS> {
+impl<const ITEMS: usize> ThreadRows<ITEMS> {
     /// Counts the rows of a warp that are all of one class, with one access per counter.
     #[device(track_caller)]
     fn count_alike(&self, counts: Shared<u32>, counters: GlobalMut<u64>, class: u32) {

@@ -2,31 +2,31 @@
 
 use evenpath_simt::{device, Element};
 
-use crate::{CsrView, Offset, Pattern};
+use crate::{GlobalCsr, GlobalPattern, Offset};
 
 /// The entries of a row.
 #[derive(Clone, Copy)]
-pub(in crate::spgemm) struct Entries {
+pub(in crate::spgemm) struct RowEntries {
     pub(in crate::spgemm) begin: usize,
     pub(in crate::spgemm) len: u32,
 }
 
-impl Entries {
+impl RowEntries {
     pub(super) const NONE: Self = Self { begin: 0, len: 0 };
 }
 
-impl<O: Offset> Pattern<O> {
+impl<O: Offset> GlobalPattern<O> {
     /// Returns the entries of a row if `wanted`, else none.
     #[device(track_caller)]
-    pub(in crate::spgemm) fn entries_if(self, row: u32, wanted: bool) -> Entries {
+    pub(in crate::spgemm) fn entries_if(self, row: u32, wanted: bool) -> RowEntries {
         let begin = self.row_offsets.load_if(row as usize, wanted);
         let end = self.row_offsets.load_if(row as usize + 1, wanted);
-        Entries { begin: begin.to_usize(), len: (end.to_usize() - begin.to_usize()) as u32 }
+        RowEntries { begin: begin.to_usize(), len: (end.to_usize() - begin.to_usize()) as u32 }
     }
 
     /// Returns the column of an entry if `wanted`, else 0.
     #[device(track_caller)]
-    pub(super) fn column_if(self, entries: Entries, place: u32, wanted: bool) -> u32 {
+    pub(super) fn column_if(self, entries: RowEntries, place: u32, wanted: bool) -> u32 {
         self.column_indices.load_if(entries.begin + place as usize, wanted)
     }
 }
@@ -41,38 +41,38 @@ pub(super) trait Operand: Copy {
     const ZERO: Self::Value;
 
     /// Returns the pattern.
-    fn pattern(self) -> Pattern<Self::Offset>;
+    fn pattern(self) -> GlobalPattern<Self::Offset>;
 
     /// Returns the value of an entry if `wanted`, else zero.
-    fn value_if(self, entries: Entries, place: u32, wanted: bool) -> Self::Value;
+    fn value_if(self, entries: RowEntries, place: u32, wanted: bool) -> Self::Value;
 }
 
-impl<O: Offset> Operand for Pattern<O> {
+impl<O: Offset> Operand for GlobalPattern<O> {
     type Offset = O;
     type Value = ();
     const ZERO: Self::Value = ();
 
     #[device]
-    fn pattern(self) -> Pattern<O> {
+    fn pattern(self) -> GlobalPattern<O> {
         self
     }
 
     #[device]
-    fn value_if(self, _: Entries, _: u32, _: bool) {}
+    fn value_if(self, _: RowEntries, _: u32, _: bool) {}
 }
 
-impl<V: Element, O: Offset> Operand for CsrView<V, O> {
+impl<V: Element, O: Offset> Operand for GlobalCsr<V, O> {
     type Offset = O;
     type Value = V;
     const ZERO: V = V::ZERO;
 
     #[device]
-    fn pattern(self) -> Pattern<O> {
+    fn pattern(self) -> GlobalPattern<O> {
         Self::pattern(self)
     }
 
     #[device(track_caller)]
-    fn value_if(self, entries: Entries, place: u32, wanted: bool) -> V {
+    fn value_if(self, entries: RowEntries, place: u32, wanted: bool) -> V {
         self.values.load_if(entries.begin + place as usize, wanted)
     }
 }

@@ -2,10 +2,10 @@
 
 use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, GlobalMut, Shared};
 
-use super::entries::{Entries, Operand};
+use super::entries::{Operand, RowEntries};
 use super::hash_table::HashTable;
 use super::rows::{ResultEntries, ResultRow, RowList};
-use crate::{CsrView, Offset, Pattern};
+use crate::{GlobalCsr, GlobalPattern, Offset};
 
 /// Entries of A, and then rows of B, that a group has in flight.
 const IN_FLIGHT: usize = 4;
@@ -22,9 +22,9 @@ kernel! {
     /// Counts the entries of rows of C: `1 << lanes_log2` lanes per row.
     pub struct SpgemmHashCount<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B, whose columns ascend within rows.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// The rows.
         pub rows: RowList,
         /// Output: the number of entries of each row.
@@ -44,7 +44,7 @@ impl<O: Offset> SpgemmHashCount<O> {
     fn count_rows<const BLOCK: usize>(self, _: Arena) {
         let Self { a, b, .. } = self;
         let mut arena = Arena::dynamic(hash_shared_bytes(BLOCK as u32, self.lanes_log2, self.table_log2, 0));
-        let group = Group::<BLOCK>::new(self.lanes_log2);
+        let group = LaneGroup::<BLOCK>::new(self.lanes_log2);
         let (row, is_row) = group.row(self.rows);
         let table = group.table(&mut arena, self.table_log2);
         group.each_slot(table, |slot| table.clear(slot));
@@ -66,9 +66,9 @@ kernel! {
     /// Computes rows of C: `1 << lanes_log2` lanes per row.
     pub struct SpgemmHashFill<V: Float, O: Offset> {
         /// A.
-        pub a: CsrView<V, O>,
+        pub a: GlobalCsr<V, O>,
         /// B, whose columns ascend within rows.
-        pub b: CsrView<V, O>,
+        pub b: GlobalCsr<V, O>,
         /// C.
         pub c: ResultEntries<V>,
         /// The rows.
@@ -90,7 +90,7 @@ impl<V: Float, O: Offset> SpgemmHashFill<V, O> {
         let Self { a, b, c, .. } = self;
         let mut arena =
             Arena::dynamic(hash_shared_bytes(BLOCK as u32, self.lanes_log2, self.table_log2, V::SIZE as u32));
-        let group = Group::<BLOCK>::new(self.lanes_log2);
+        let group = LaneGroup::<BLOCK>::new(self.lanes_log2);
         let (row, is_row) = group.row(self.rows);
         let sums: Shared<V> = group.take(&mut arena, self.table_log2);
         let table = group.table(&mut arena, self.table_log2);
@@ -136,13 +136,13 @@ impl<V: Float, O: Offset> SpgemmHashFill<V, O> {
 
 /// The lanes that compute a row together. All groups of a warp call methods with collectives together.
 #[derive(Clone, Copy)]
-struct Group<const BLOCK: usize> {
+struct LaneGroup<const BLOCK: usize> {
     lanes: u32,
     lanes_log2: u32,
     lane: u32,
 }
 
-impl<const BLOCK: usize> Group<BLOCK> {
+impl<const BLOCK: usize> LaneGroup<BLOCK> {
     #[device]
     fn new(lanes_log2: u32) -> Self {
         let lanes = 1 << lanes_log2;
@@ -193,7 +193,7 @@ impl<const BLOCK: usize> Group<BLOCK> {
         self,
         a: M,
         b: M,
-        own: Entries,
+        own: RowEntries,
         mut visit: impl FnMut(u32, M::Value, M::Value, bool),
     ) {
         let (a_pattern, b_pattern) = (a.pattern(), b.pattern());
@@ -201,7 +201,7 @@ impl<const BLOCK: usize> Group<BLOCK> {
         while warp::any(warp::FULL, first < own.len) {
             let mut left = [M::ZERO; IN_FLIGHT];
             let mut row = [0; IN_FLIGHT];
-            let mut entries = [Entries::NONE; IN_FLIGHT];
+            let mut entries = [RowEntries::NONE; IN_FLIGHT];
             let mut column = [0; IN_FLIGHT];
             let mut right = [M::ZERO; IN_FLIGHT];
             for at in 0..IN_FLIGHT {
@@ -262,7 +262,7 @@ impl<const BLOCK: usize> Group<BLOCK> {
         columns
     }
 
-    /// Stores columns and their sums to a row of C, each at its rank among the columns.
+    /// Stores columns and their sums to a row of C, each at its place among the columns.
     #[device(track_caller)]
     fn store_sorted<V: Float>(
         self,
@@ -275,7 +275,7 @@ impl<const BLOCK: usize> Group<BLOCK> {
         let mut first = self.lane;
         while first < len {
             let mut column = [0; RANKED];
-            let mut rank = [0; RANKED];
+            let mut position = [0; RANKED];
             for at in 0..RANKED {
                 let place = first + at as u32 * self.lanes;
                 if place < len {
@@ -286,15 +286,15 @@ impl<const BLOCK: usize> Group<BLOCK> {
             while other < len {
                 let less = columns.load(other as usize);
                 for at in 0..RANKED {
-                    rank[at] += u32::from(less < column[at]);
+                    position[at] += u32::from(less < column[at]);
                 }
                 other += 1;
             }
             for at in 0..RANKED {
                 let place = first + at as u32 * self.lanes;
                 if place < len {
-                    c_row.columns.store_streaming(rank[at] as usize, column[at]);
-                    c_values.store_streaming(rank[at] as usize, sums.load(place as usize));
+                    c_row.columns.store_streaming(position[at] as usize, column[at]);
+                    c_values.store_streaming(position[at] as usize, sums.load(place as usize));
                 }
             }
             first += RANKED as u32 * self.lanes;

@@ -14,7 +14,7 @@ pub(super) struct HashTable {
 
 /// The slot of a column.
 #[derive(Clone, Copy)]
-pub(super) struct Slot {
+pub(super) struct HashSlot {
     pub(super) index: u32,
     pub(super) is_new: bool,
 }
@@ -57,18 +57,18 @@ impl HashTable {
 
     /// Finds a column, or inserts it into a free slot.
     #[device(track_caller)]
-    pub(super) fn insert(self, column: u32) -> Slot {
+    pub(super) fn insert(self, column: u32) -> HashSlot {
         let mut index = self.home(column);
         loop {
             let mut found = self.columns.atomic_load(index as usize);
             if found == FREE {
                 found = self.columns.compare_exchange(index as usize, FREE, column);
                 if found == FREE {
-                    return Slot { index, is_new: true };
+                    return HashSlot { index, is_new: true };
                 }
             }
             if found == column {
-                return Slot { index, is_new: false };
+                return HashSlot { index, is_new: false };
             }
             index = (index + 1) & (self.len() - 1);
         }

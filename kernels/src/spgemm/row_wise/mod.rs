@@ -12,8 +12,8 @@
 //! Hash tables have room for the largest row of their class. Windows handle any row, with as many windows as it needs; sums
 //! that do not fit in shared memory are in global memory.
 //!
-//! [`SpgemmRankProducts`] records the places of the products of windows for repeated products with new values, and
-//! [`SpgemmAddRanked`] adds them up by these ranks: a warp per part of a row.
+//! [`SpgemmRankProducts`] records the destinations of the products of windows for repeated products with new values, and
+//! [`SpgemmAddRanked`] adds them up there: a warp per part of a row.
 //!
 //! All of these add the products of a sum in the order of A's entries, so sums are bitwise the same from run to run and from
 //! kernel to kernel. The columns of a row of B are distinct, so lanes that take entries of one row of B never add to the same

@@ -1,25 +1,25 @@
 //! The destinations of the products of long rows of C, found once for repeated products with new values.
 //!
 //! A row of C is cut into *parts* of as many entries as a warp has room to sum. For each product, in the order of A's entries
-//! and B's rows, its *rank* is kept: the entry of its part that it is added to. For each entry of A, the places are kept
+//! and B's rows, its *destination* is kept: the entry of its part that it is added to. For each entry of A, the places are kept
 //! where the parts cut the row of B. New values then need neither columns nor searches, and no warp waits for another.
 
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Global, GlobalMut, Shared};
 
 use super::bitmap::Bitmap;
-use super::entries::Entries;
+use super::entries::RowEntries;
 use super::rows::{each, ResultPattern, RowList};
 use super::spans::{Spans, Windows};
 use super::stage::lower_bound;
 use super::work::each_row_of_b;
 use crate::block::count_scan::CountScan;
 use crate::block::strided::each_loaded;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// Bytes of the sums of a part.
 const PART_BYTES: usize = 8192;
 
-/// Entries of C per part, for values of `value_bytes`; a power of two that 16-bit ranks can count.
+/// Entries of C per part, for values of `value_bytes`; a power of two that 16-bit destinations can count.
 pub const fn part_len(value_bytes: usize) -> u32 {
     (PART_BYTES / value_bytes) as u32
 }
@@ -28,9 +28,9 @@ kernel! {
     /// Counts the products, parts and cuts of rows of C: one warp per row.
     pub struct SpgemmPartWork<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// Row offsets of C.
         pub c_row_offsets: Global<u64>,
         /// The rows.
@@ -91,12 +91,12 @@ parameters! {
 }
 
 kernel! {
-    /// Finds the ranks of products, and the row of each part: one block per row.
+    /// Ranks products: finds the destination of each, and the row of each part. One block per row.
     pub struct SpgemmRankProducts<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B, whose columns ascend within rows.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// C.
         pub c: ResultPattern,
         /// The rows.
@@ -105,8 +105,8 @@ kernel! {
         pub spans: Spans,
         /// Products and parts before each of the rows.
         pub before: RowParts,
-        /// Output: the rank of each product.
-        pub ranks: GlobalMut<u16>,
+        /// Output: the destination of each product.
+        pub destinations: GlobalMut<u16>,
         /// Output: the index of each part's row among the rows.
         pub part_rows: GlobalMut<u32>,
         /// The index of the first block's row among the rows.
@@ -135,7 +135,7 @@ impl<O: Offset> SpgemmRankProducts<O> {
         let own = a.entries_if(row, true);
         let c_row = c.row_if(row, true);
 
-        let ranks = self.ranks.skip(first_products.load(index) as usize);
+        let destinations = self.destinations.skip(first_products.load(index) as usize);
         let mut before = 0;
         let mut windows = Windows::of_row(self.spans, row, self.packets);
         while let Some(window) = windows.next() {
@@ -152,14 +152,14 @@ impl<O: Offset> SpgemmRankProducts<O> {
                         bitmap.set(column);
                     }
                 });
-                bitmap.rank(scan, |rank, column| c_row.columns.store((before + rank) as usize, column))
+                bitmap.rank(scan, |place, column| c_row.columns.store((before + place) as usize, column))
             };
             thread::barrier();
-            // 3. Store the ranks of the products in the window.
+            // 3. Store the destinations of the products in the window.
             products.each(a, b, own, |product, column| {
                 if window.has(column) {
-                    let rank = before + bitmap.place(column).0;
-                    ranks.store_streaming(product, (rank & (self.part_len - 1)) as u16);
+                    let place = before + bitmap.place(column).0;
+                    destinations.store_streaming(product, (place & (self.part_len - 1)) as u16);
                 }
             });
             before += count;
@@ -178,9 +178,9 @@ kernel! {
     /// Finds where parts cut the rows of B: one block per part.
     pub struct SpgemmCutByParts<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B, whose columns ascend within rows.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// C, with its columns.
         pub c: ResultPattern,
         /// The rows.
@@ -250,7 +250,13 @@ impl<const BLOCK: usize> Products<BLOCK> {
     /// Calls `visit` with the number of each product of a row of C, in the order of A's entries and B's rows, and its column.
     /// Called by every thread; it has barriers, and ends with one.
     #[device(track_caller)]
-    fn each<O: Offset>(self, a: Pattern<O>, b: Pattern<O>, own: Entries, mut visit: impl FnMut(usize, u32)) {
+    fn each<O: Offset>(
+        self,
+        a: GlobalPattern<O>,
+        b: GlobalPattern<O>,
+        own: RowEntries,
+        mut visit: impl FnMut(usize, u32),
+    ) {
         let mut products = 0;
         let mut first = 0;
         while first < own.len {

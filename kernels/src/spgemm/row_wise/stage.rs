@@ -1,26 +1,26 @@
 //! A window of a row of C, which the threads of a block add up together.
 //!
-//! 1. Each thread brings an entry of A, and finds the entries in the window of the row of B that it names (`Stage::bring`).
-//! 2. To mark the window's columns, a few lanes for each staged entry set the bits of its row of B (`Stage::mark`).
-//! 3. To add up the products (`ValueStage::add`), the block goes through the staged entries step by step (`Stage::step`): rows of B that
-//!    fit their lanes side by side, any other alone (`Stage::is_alone`). The next step's products are loaded while those of this one
-//!    are added (`Stage::load`).
-//! 4. Rows of B side by side take turns, so that the products of a sum are added in the order of A's entries (`Stage::add_in_turn`).
+//! 1. Each thread brings an entry of A, and finds the entries in the window of the row of B that it names (`WindowStage::bring`).
+//! 2. To mark the window's columns, a few lanes for each staged entry set the bits of its row of B (`WindowStage::mark`).
+//! 3. To add up the products (`ValueStage::add`), the block goes through the staged entries step by step (`WindowStage::step`): rows of B that
+//!    fit their lanes side by side, any other alone (`WindowStage::is_alone`). The next step's products are loaded while those of this one
+//!    are added (`WindowStage::load`).
+//! 4. Rows of B side by side take turns, so that the products of a sum are added in the order of A's entries (`WindowStage::add_in_turn`).
 
 use evenpath_simt::{device, thread, warp, Arena, Float, GlobalMut, Shared};
 
 use super::bitmap::Bitmap;
-use super::entries::{Entries, Operand};
+use super::entries::{Operand, RowEntries};
 use super::spans::Window;
 use crate::block::search::partition_point;
-use crate::{CsrView, Offset, Pattern};
+use crate::{GlobalCsr, GlobalPattern, Offset};
 
 /// Columns of a long row of B that a lane has in flight.
 const IN_FLIGHT: usize = 4;
 
 /// Entries of A, one per thread, with the entries in a window of the rows of B that they name; in shared memory.
 #[derive(Clone, Copy)]
-pub(super) struct Stage<O, const BLOCK: usize> {
+pub(super) struct WindowStage<O, const BLOCK: usize> {
     begins: Shared<O>,
     lens: Shared<u32>,
     /// The longest of the rows of B that are processed side by side.
@@ -31,11 +31,11 @@ pub(super) struct Stage<O, const BLOCK: usize> {
 /// A stage with the values of A's entries.
 #[derive(Clone, Copy)]
 pub(super) struct ValueStage<V, O, const BLOCK: usize> {
-    stage: Stage<O, BLOCK>,
+    stage: WindowStage<O, BLOCK>,
     lefts: Shared<V>,
 }
 
-impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
+impl<O: Offset, const BLOCK: usize> WindowStage<O, BLOCK> {
     #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, lanes_log2: u32) -> Self {
         Self { begins: arena.take(BLOCK), lens: arena.take(BLOCK), longest: arena.take(BLOCK), lanes_log2 }
@@ -49,14 +49,14 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
 
     /// Stages the thread's entry of A, the `place`th of its row. Called by every thread, with barriers before and after.
     #[device(track_caller)]
-    fn bring(self, a: Pattern<O>, b: Pattern<O>, own: Entries, place: u32, window: Window) {
+    fn bring(self, a: GlobalPattern<O>, b: GlobalPattern<O>, own: RowEntries, place: u32, window: Window) {
         let is_entry = place < own.len;
         let mut entries = b.entries_if(a.column_if(own, place, is_entry), is_entry);
         if window.is_part {
             let first = lower_bound(b, entries, window.start);
             let end = window.start.checked_add(window.len);
             let behind = if let Some(end) = end { lower_bound(b, entries, end) } else { entries.len };
-            entries = Entries { begin: entries.begin + first as usize, len: behind - first };
+            entries = RowEntries { begin: entries.begin + first as usize, len: behind - first };
         }
         self.begins.store(thread::index() as usize, O::from_bits(entries.begin as u64));
         self.lens.store(thread::index() as usize, entries.len);
@@ -65,8 +65,8 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
     }
 
     #[device(track_caller)]
-    fn staged(self, entry: u32) -> Entries {
-        Entries { begin: self.begins.load(entry as usize).to_usize(), len: self.lens.load(entry as usize) }
+    fn staged(self, entry: u32) -> RowEntries {
+        RowEntries { begin: self.begins.load(entry as usize).to_usize(), len: self.lens.load(entry as usize) }
     }
 
     /// Returns the thread's number among the lanes of a row of B.
@@ -77,7 +77,14 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
 
     /// Sets the bits of all columns of the row of C in a window. Called by every thread, with barriers before and after.
     #[device(track_caller)]
-    pub(super) fn mark(self, a: Pattern<O>, b: Pattern<O>, own: Entries, window: Window, bitmap: Bitmap) {
+    pub(super) fn mark(
+        self,
+        a: GlobalPattern<O>,
+        b: GlobalPattern<O>,
+        own: RowEntries,
+        window: Window,
+        bitmap: Bitmap,
+    ) {
         let mut first = 0;
         while first < own.len {
             self.bring(a, b, own, first + thread::index(), window);
@@ -116,25 +123,25 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
 
     /// Returns the step after `at`: more of the same row of B, or the next rows.
     #[device(track_caller)]
-    fn step(self, at: Step, staged: u32) -> Step {
+    fn step(self, at: StageStep, staged: u32) -> StageStep {
         let mut entry = self.base(at.entry) + self.groups();
         if self.is_alone(at.entry) {
             if at.round + (BLOCK as u32) < self.lens.load(at.entry as usize) {
-                return Step { round: at.round + BLOCK as u32, ..at };
+                return StageStep { round: at.round + BLOCK as u32, ..at };
             }
             if at.entry + 1 < entry {
-                return Step { entry: at.entry + 1, round: 0 };
+                return StageStep { entry: at.entry + 1, round: 0 };
             }
         }
         while entry < staged && self.longest.load(entry as usize) == 0 {
             entry += self.groups();
         }
-        Step { entry, round: 0 }
+        StageStep { entry, round: 0 }
     }
 
     /// Returns the thread's entry of B in a step; none after the last step.
     #[device(track_caller)]
-    fn load<V: Float>(self, b: CsrView<V, O>, at: Step, staged: u32) -> InB<V> {
+    fn load<V: Float>(self, b: GlobalCsr<V, O>, at: StageStep, staged: u32) -> InB<V> {
         if at.entry >= staged {
             return InB { column: 0, right: V::ZERO, is_some: false };
         }
@@ -151,7 +158,7 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
 
     /// Adds a step's products to their sums, one row of B after the other. Called by every thread; ends with a barrier.
     #[device(track_caller)]
-    fn add_in_turn<V: Float>(self, sums: Sums<V>, slot: u32, (left, right): (V, V), is_there: bool) {
+    fn add_in_turn<V: Float>(self, sums: WindowSums<V>, slot: u32, (left, right): (V, V), is_there: bool) {
         let group = thread::index() >> self.lanes_log2;
         // Consecutive turns within a warp.
         let in_warp = (thread::WARP_SIZE >> self.lanes_log2).max(1);
@@ -187,7 +194,7 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
 
     /// Returns the thread's entry in a step.
     #[device]
-    fn own_entry(self, at: Step, is_alone: bool) -> u32 {
+    fn own_entry(self, at: StageStep, is_alone: bool) -> u32 {
         at.entry + if is_alone { 0 } else { thread::index() >> self.lanes_log2 }
     }
 }
@@ -196,12 +203,19 @@ impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
     #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, lanes_log2: u32) -> Self {
         let lefts = arena.take(BLOCK);
-        Self { stage: Stage::take(arena, lanes_log2), lefts }
+        Self { stage: WindowStage::take(arena, lanes_log2), lefts }
     }
 
-    /// [`Stage::mark`] of the stage without values.
+    /// [`WindowStage::mark`] of the stage without values.
     #[device(track_caller)]
-    pub(super) fn mark(self, a: Pattern<O>, b: Pattern<O>, own: Entries, window: Window, bitmap: Bitmap) {
+    pub(super) fn mark(
+        self,
+        a: GlobalPattern<O>,
+        b: GlobalPattern<O>,
+        own: RowEntries,
+        window: Window,
+        bitmap: Bitmap,
+    ) {
         self.stage.mark(a, b, own, window, bitmap);
     }
 
@@ -211,11 +225,11 @@ impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
     #[device(track_caller)]
     pub(super) fn add(
         self,
-        (a, b): (CsrView<V, O>, CsrView<V, O>),
-        own: Entries,
+        (a, b): (GlobalCsr<V, O>, GlobalCsr<V, O>),
+        own: RowEntries,
         window: Window,
         bitmap: Bitmap,
-        sums: Sums<V>,
+        sums: WindowSums<V>,
     ) {
         let stage = self.stage;
         let mut first = 0;
@@ -226,7 +240,7 @@ impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
             self.lefts.store(thread::index() as usize, left);
             thread::barrier();
             let staged = (own.len - first).min(BLOCK as u32);
-            let mut at = Step { entry: 0, round: 0 };
+            let mut at = StageStep { entry: 0, round: 0 };
             let mut product = stage.load(b, at, staged);
             while at.entry < staged {
                 // The next products are loaded while these are added.
@@ -254,7 +268,7 @@ impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
 /// Rows of B that are processed together: that of one staged entry, starting at its `round`th nonzero in the window, or
 /// those of this entry and its neighbors.
 #[derive(Clone, Copy)]
-struct Step {
+struct StageStep {
     entry: u32,
     round: u32,
 }
@@ -269,13 +283,13 @@ struct InB<V> {
 
 /// The sums of a window.
 #[derive(Clone, Copy)]
-pub(super) struct Sums<V> {
+pub(super) struct WindowSums<V> {
     pub(super) shared: Shared<V>,
     pub(super) global: GlobalMut<V>,
     pub(super) in_shared: bool,
 }
 
-impl<V: Float> Sums<V> {
+impl<V: Float> WindowSums<V> {
     #[device(track_caller)]
     pub(super) fn clear(self, place: u32) {
         if self.in_shared {
@@ -298,6 +312,6 @@ impl<V: Float> Sums<V> {
 
 /// Returns the number of entries with a column below `bound`.
 #[device(track_caller)]
-pub(super) fn lower_bound<O: Offset>(matrix: Pattern<O>, entries: Entries, bound: u32) -> u32 {
+pub(super) fn lower_bound<O: Offset>(matrix: GlobalPattern<O>, entries: RowEntries, bound: u32) -> u32 {
     partition_point(0, entries.len, |place| matrix.column_if(entries, place, true) < bound)
 }

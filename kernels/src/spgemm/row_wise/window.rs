@@ -5,9 +5,9 @@ use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut, Shared};
 use super::bitmap::{Bitmap, PACKET};
 use super::rows::{each, ResultEntries, RowList};
 use super::spans::{Spans, Windows};
-use super::stage::{Stage, Sums, ValueStage};
+use super::stage::{ValueStage, WindowStage, WindowSums};
 use crate::block::count_scan::CountScan;
-use crate::{CsrView, Offset, Pattern};
+use crate::{GlobalCsr, GlobalPattern, Offset};
 
 /// The number of columns of a window is a multiple of this.
 pub const WINDOW_COLUMNS: u32 = PACKET;
@@ -33,9 +33,9 @@ kernel! {
     /// Counts the entries of rows of C: one block per row.
     pub struct SpgemmWindowCount<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B, whose columns ascend within rows.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// The rows.
         pub rows: RowList,
         /// The columns that each row of C spans.
@@ -58,7 +58,7 @@ impl<O: Offset> SpgemmWindowCount<O> {
         let Self { a, b, spans, .. } = self;
         let mut arena = Arena::dynamic(window_shared_bytes(BLOCK as u32, self.packets, 0, 0, O::SIZE as u32));
         let bitmap = Bitmap::take(&mut arena, self.packets);
-        let stage = Stage::<O, BLOCK>::take(&mut arena, self.lanes_log2);
+        let stage = WindowStage::<O, BLOCK>::take(&mut arena, self.lanes_log2);
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let row = self.rows.nth(thread::block(), true);
         let own = a.entries_if(row, true);
@@ -84,9 +84,9 @@ kernel! {
     /// Computes rows of C: one block per row.
     pub struct SpgemmWindowFill<V: Float, O: Offset> {
         /// A.
-        pub a: CsrView<V, O>,
+        pub a: GlobalCsr<V, O>,
         /// B, whose columns ascend within rows.
-        pub b: CsrView<V, O>,
+        pub b: GlobalCsr<V, O>,
         /// C.
         pub c: ResultEntries<V>,
         /// The rows.
@@ -134,13 +134,13 @@ impl<V: Float, O: Offset> SpgemmWindowFill<V, O> {
                 bitmap.rank(scan, |_, _| {})
             } else {
                 stage.mark(a.pattern(), b.pattern(), own, window, bitmap);
-                bitmap.rank(scan, |rank, column| {
-                    c_row.columns.store_streaming((before + rank) as usize, column);
+                bitmap.rank(scan, |place, column| {
+                    c_row.columns.store_streaming((before + place) as usize, column);
                 })
             };
             // 3. Add up the products in the window.
             let window_values = c_values.skip(before as usize);
-            let sums = Sums { shared: shared_sums, global: window_values, in_shared: count <= sums };
+            let sums = WindowSums { shared: shared_sums, global: window_values, in_shared: count <= sums };
             each::<BLOCK>(count, |place| sums.clear(place));
             thread::barrier();
             stage.add((a, b), own, window, bitmap, sums);

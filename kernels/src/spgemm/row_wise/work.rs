@@ -3,9 +3,9 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut};
 
-use super::entries::Entries;
+use super::entries::RowEntries;
 use super::rows::RowWork;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 kernel! {
     /// Counts the products of each row of C, and finds the first and last column that rows with more than `short` products can
@@ -13,9 +13,9 @@ kernel! {
     /// than `longest` entries are treated as empty, and listed for [`SpgemmLongRowWork`].
     pub struct SpgemmRowWork<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B, whose columns ascend within rows.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// Output: the work of each row.
         pub work: RowWork,
         /// Output: the number of listed rows, zero before; then these rows, in any order.
@@ -51,7 +51,7 @@ impl<O: Offset> SpgemmRowWork<O> {
                 let place = self.long_rows.fetch_add(0, 1, Ordering::Relaxed, Scope::Device);
                 self.long_rows.store(1 + place as usize, row);
             }
-            own = Entries::NONE;
+            own = RowEntries::NONE;
         }
         // 2. Count the products of rows that are not long, and find their spans.
         let is_long = own.len > LONG << self.lanes_log2;
@@ -85,11 +85,15 @@ impl<O: Offset> SpgemmRowWork<O> {
 /// Calls `visit` with the lane and the entries of each row that a lane wants the whole warp to take, one after the other. The lanes
 /// of a warp call it together.
 #[device(track_caller)]
-pub(in crate::spgemm) fn each_long_row(own: Entries, is_wanted: bool, mut visit: impl FnMut(u32, Entries)) {
+pub(in crate::spgemm) fn each_long_row(
+    own: RowEntries,
+    is_wanted: bool,
+    mut visit: impl FnMut(u32, RowEntries),
+) {
     let mut left = warp::ballot(warp::FULL, is_wanted);
     while left != 0 {
         let source = left.trailing_zeros();
-        let entries = Entries {
+        let entries = RowEntries {
             begin: warp::shuffle(warp::FULL, own.begin as u64, source) as usize,
             len: warp::shuffle(warp::FULL, own.len, source),
         };
@@ -101,7 +105,7 @@ pub(in crate::spgemm) fn each_long_row(own: Entries, is_wanted: bool, mut visit:
 /// Returns the number of products of some entries of a row of A, and the first and last column of the rows of B that
 /// they name; computed by a warp.
 #[device(track_caller)]
-fn warp_work<O: Offset>(a: Pattern<O>, b: Pattern<O>, entries: Entries) -> (u64, u32, u32) {
+fn warp_work<O: Offset>(a: GlobalPattern<O>, b: GlobalPattern<O>, entries: RowEntries) -> (u64, u32, u32) {
     let (mut all, mut least, mut greatest) = (0_u64, u32::MAX, 0);
     each_row_of_b(a, b, entries, thread::lane(), thread::WARP_SIZE.ilog2(), |entries| {
         all += u64::from(entries.len);
@@ -112,7 +116,7 @@ fn warp_work<O: Offset>(a: Pattern<O>, b: Pattern<O>, entries: Entries) -> (u64,
 
 /// Widens a span of columns by a row of B.
 #[device(track_caller)]
-fn widen<O: Offset>(b: Pattern<O>, entries: Entries, first: &mut u32, last: &mut u32) {
+fn widen<O: Offset>(b: GlobalPattern<O>, entries: RowEntries, first: &mut u32, last: &mut u32) {
     if entries.len > 0 {
         *first = (*first).min(b.column_if(entries, 0, true));
         *last = (*last).max(b.column_if(entries, entries.len - 1, true));
@@ -122,16 +126,16 @@ fn widen<O: Offset>(b: Pattern<O>, entries: Entries, first: &mut u32, last: &mut
 /// Calls `visit` with the rows of B that a lane's entries of a row of A name, and with empty rows.
 #[device(track_caller)]
 pub(in crate::spgemm) fn each_row_of_b<O: Offset>(
-    a: Pattern<O>,
-    b: Pattern<O>,
-    own: Entries,
+    a: GlobalPattern<O>,
+    b: GlobalPattern<O>,
+    own: RowEntries,
     lane: u32,
     lanes_log2: u32,
-    mut visit: impl FnMut(Entries),
+    mut visit: impl FnMut(RowEntries),
 ) {
     let mut place = lane;
     while place < own.len {
-        let mut entries = [Entries::NONE; IN_FLIGHT];
+        let mut entries = [RowEntries::NONE; IN_FLIGHT];
         for at in 0..IN_FLIGHT {
             let place = place + ((at as u32) << lanes_log2);
             let column = a.column_if(own, place, place < own.len);
@@ -151,9 +155,9 @@ kernel! {
     /// The same as [`SpgemmRowWork`], for the rows that it listed: all warps take pieces of each.
     pub struct SpgemmLongRowWork<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B, whose columns ascend within rows.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// Output: the work of each row. Listed rows have no products, first column 2³² − 1 and last column 0 before.
         pub work: RowWork,
         /// The number of listed rows, and these rows.
@@ -191,7 +195,7 @@ impl<O: Offset> SpgemmLongRowWork<O> {
                 let len = if len < PIECE { len } else { PIECE };
                 let begin = warp::shuffle(warp::FULL, entries.begin as u64, source) as usize;
                 let begin = begin + of_row as usize * PIECE as usize;
-                self.add(warp::shuffle(warp::FULL, row, source), warp_work(a, b, Entries { begin, len }));
+                self.add(warp::shuffle(warp::FULL, row, source), warp_work(a, b, RowEntries { begin, len }));
                 piece += warps;
             }
             first_warp = (first_warp + pieces) % warps;
@@ -215,7 +219,7 @@ kernel! {
     /// The same as [`SpgemmRowWork`], for a given pattern of C: each row's length and columns. One thread per row.
     pub struct SpgemmMaskWork<O: Offset> {
         /// The pattern.
-        pub mask: Pattern<O>,
+        pub mask: GlobalPattern<O>,
         /// Output: the work of each row, with entries in place of products.
         pub work: RowWork,
     }

@@ -1,13 +1,13 @@
 //! Block sort: sorts the products of each tile by row and column, and makes one entry of those that are equal.
 use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
-use super::expansion::{ListedEntries, Tile};
+use super::expansion::{ListedEntries, ProductTile};
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 use crate::block::radix_rank::{RadixKey, RadixRank};
 use crate::block::radix_sort::{warp_striped, RadixSort};
 use crate::spgemm::product_keys::ProductKeys;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// The bit of a permutation's element that marks the first product of an entry. The lower bits are the product's place.
 pub(super) const BEGINS_ENTRY: u16 = 1 << 15;
@@ -34,7 +34,7 @@ kernel! {
         /// The listed entries of A.
         pub entries: ListedEntries<O>,
         /// B.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// Output: the original place of each sorted product in its tile, and [`BEGINS_ENTRY`]; whole tiles.
         pub permutation: GlobalMut<u16>,
         /// Output: the columns of each tile's entries, starting at the tile's first place.
@@ -62,7 +62,7 @@ impl<O: Offset> SortProducts<O> {
         let row_count = block.number_entries(tile, self.entries);
         let own_columns = block.expand(tile, self.entries.sources, self.b.column_indices.natural());
         let keys = ProductKeys::find::<BLOCK, ITEMS>(block.ranges, tile.len, &own_columns, row_count);
-        let output = Output {
+        let output = BlockSortOutput {
             permutation: self.permutation,
             columns: self.columns,
             tiles: self.tiles,
@@ -70,7 +70,7 @@ impl<O: Offset> SortProducts<O> {
             row_counts: self.row_counts,
             entry_rows: self.entries.rows,
         };
-        let sorted = Sorted { keys, row_count, cut: Cut::of(tile, self.entries) };
+        let sorted = BlockSortKeys { keys, row_count, cut: TileEdges::of(tile, self.entries) };
         // 3. Sort them, with 32-bit keys if these suffice, and store the entries.
         if keys.bits + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS {
             let narrow = RadixSort::<u32, BLOCK, ITEMS>::take(&mut { sort_memory });
@@ -83,14 +83,14 @@ impl<O: Offset> SortProducts<O> {
 
 /// Continuation of a tile's first and last rows in the neighboring tiles.
 #[derive(Clone, Copy)]
-struct Cut {
+struct TileEdges {
     before: bool,
     after: bool,
 }
 
-impl Cut {
+impl TileEdges {
     #[device(track_caller)]
-    fn of<O: Offset>(tile: Tile, all: ListedEntries<O>) -> Self {
+    fn of<O: Offset>(tile: ProductTile, all: ListedEntries<O>) -> Self {
         let row = |entry: usize| all.rows.load(entry);
         let before = tile.first > 0
             && (all.first_products.load(tile.first_entry) < tile.first
@@ -103,15 +103,15 @@ impl Cut {
 
 /// The keys by which a tile is sorted.
 #[derive(Clone, Copy)]
-struct Sorted {
+struct BlockSortKeys {
     keys: ProductKeys,
     /// The number of rows of the tile.
     row_count: u32,
-    cut: Cut,
+    cut: TileEdges,
 }
 
 #[derive(Clone, Copy)]
-struct Output {
+struct BlockSortOutput {
     permutation: GlobalMut<u16>,
     columns: GlobalMut<u32>,
     tiles: GlobalMut<u32>,
@@ -160,7 +160,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
 
     /// Numbers the tile's entries of A and their rows. Returns the number of rows.
     #[device(track_caller)]
-    pub(super) fn number_entries<O: Offset>(self, tile: Tile, entries: ListedEntries<O>) -> u32 {
+    pub(super) fn number_entries<O: Offset>(self, tile: ProductTile, entries: ListedEntries<O>) -> u32 {
         self.rows.clear();
         tile.mark(entries.first_products, self.entries, |entry, place| {
             if place == 0 || entries.rows.load(entry) != entries.rows.load(entry - 1) {
@@ -175,7 +175,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
     #[device(track_caller)]
     pub(super) fn expand<O: Offset>(
         self,
-        tile: Tile,
+        tile: ProductTile,
         sources: Global<O>,
         b_columns: Global<u32>,
     ) -> [u32; ITEMS] {
@@ -202,10 +202,10 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
     fn sort<K: RadixKey>(
         self,
         sort: RadixSort<K, BLOCK, ITEMS>,
-        tile: Tile,
+        tile: ProductTile,
         columns: &[u32; ITEMS],
-        sorted: Sorted,
-        output: Output,
+        sorted: BlockSortKeys,
+        output: BlockSortOutput,
     ) {
         let mut keys = sorted.keys.of(tile.len, columns, |place| self.rows.count_to(place) - 1);
         sort.sort_keys(&mut keys, 0, sorted.keys.bits);
@@ -226,9 +226,9 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
     #[device(track_caller)]
     fn find_heads<K: RadixKey>(
         self,
-        tile: Tile,
+        tile: ProductTile,
         keys: Shared<K>,
-        sorted: Sorted,
+        sorted: BlockSortKeys,
         permutation: GlobalMut<u16>,
     ) -> (u32, u32) {
         let own_permutation = permutation.skip(tile.first as usize + warp_striped::<ITEMS>(0));
@@ -257,9 +257,9 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
     #[device(track_caller)]
     fn store_entries<K: RadixKey>(
         self,
-        tile: Tile,
+        tile: ProductTile,
         keys: Shared<K>,
-        sorted: Sorted,
+        sorted: BlockSortKeys,
         (heads, row_heads): (u32, u32),
         columns: GlobalMut<u32>,
     ) {
@@ -284,8 +284,8 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
 
     /// Stores the numbers of entries of the tile and its rows.
     #[device(track_caller)]
-    fn count_rows(self, tile: Tile, sorted: Sorted, output: Output, count: u32) {
-        let Sorted { row_count, cut, .. } = sorted;
+    fn count_rows(self, tile: ProductTile, sorted: BlockSortKeys, output: BlockSortOutput, count: u32) {
+        let BlockSortKeys { row_count, cut, .. } = sorted;
         let start = |row: u32| self.row_starts.load(row as usize) & 0xffff;
         let row_of = |row: u32| {
             output.entry_rows.load(tile.first_entry + (self.row_starts.load(row as usize) >> 16) as usize)

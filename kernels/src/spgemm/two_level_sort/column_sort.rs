@@ -3,11 +3,11 @@
 use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut, Shared};
 
 use super::block_sort::{shared_bytes, SortBlock, BEGINS_ENTRY, TILE_WORDS};
-use super::expansion::{ListedEntries, Tile};
+use super::expansion::{ListedEntries, ProductTile};
 use crate::block::radix_rank::RadixKey;
 use crate::block::radix_sort::{warp_striped, RadixSort};
 use crate::spgemm::product_keys::ProductKeys;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 kernel! {
     /// Sorts the products of each tile by column, and compacts them to entries: one block per tile.
@@ -18,7 +18,7 @@ kernel! {
         /// The listed entries of A.
         pub entries: ListedEntries<O>,
         /// B.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// Output: the original place of each sorted product in its tile, and a bit for the first of each entry; whole tiles.
         pub permutation: GlobalMut<u16>,
         /// Output: the columns of each tile's entries, starting at the tile's first place.
@@ -60,7 +60,7 @@ impl<O: Offset> SortProductsByColumn<O> {
         self,
         block: SortBlock<BLOCK, ITEMS>,
         sort: RadixSort<K, BLOCK, ITEMS>,
-        tile: Tile,
+        tile: ProductTile,
         mut own_keys: [K; ITEMS],
         keys: ProductKeys,
     ) {
@@ -85,7 +85,7 @@ impl<O: Offset> SortProductsByColumn<O> {
     fn find_heads<K: RadixKey, const BLOCK: usize, const ITEMS: usize>(
         self,
         block: SortBlock<BLOCK, ITEMS>,
-        tile: Tile,
+        tile: ProductTile,
         sorted: Shared<K>,
         keys: ProductKeys,
     ) -> u32 {
@@ -116,7 +116,7 @@ impl<O: Offset> SortProductsByColumn<O> {
     fn store_entries<K: RadixKey, const BLOCK: usize, const ITEMS: usize>(
         self,
         block: SortBlock<BLOCK, ITEMS>,
-        tile: Tile,
+        tile: ProductTile,
         sorted: Shared<K>,
         keys: ProductKeys,
         heads: u32,

@@ -25,7 +25,7 @@ parameters! {
 
 /// A tile of products, in the order of A's entries.
 #[derive(Clone, Copy)]
-pub(super) struct Tile {
+pub(super) struct ProductTile {
     /// Its first product.
     pub(super) first: u32,
     /// The number of its products.
@@ -41,7 +41,7 @@ pub(super) struct Tile {
 impl<O: Offset> ListedEntries<O> {
     /// Returns the block's tile.
     #[device(track_caller)]
-    pub(super) fn tile(self, tile_len: u32) -> Tile {
+    pub(super) fn tile(self, tile_len: u32) -> ProductTile {
         let tile = thread::block();
         let first = tile * tile_len;
         let left = self.products - first;
@@ -51,11 +51,17 @@ impl<O: Offset> ListedEntries<O> {
         // If the next tile's first entry begins in this tile, it is in both.
         let shared = self.first_products.load(next_entry as usize) < first + len;
         let entries = next_entry - first_entry + u32::from(shared);
-        Tile { first, len, first_entry: first_entry as usize, entries, next_entry: next_entry as usize }
+        ProductTile {
+            first,
+            len,
+            first_entry: first_entry as usize,
+            entries,
+            next_entry: next_entry as usize,
+        }
     }
 }
 
-impl Tile {
+impl ProductTile {
     /// Marks where each entry's products begin in the tile, and calls `also` with each entry and that place. Called by every
     /// thread. It has a barrier after the marks are cleared, but none after they are set.
     #[device(track_caller)]

@@ -5,7 +5,7 @@ use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
 
 use super::expansion::ListedEntries;
 use crate::block::search::partition_point;
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 kernel! {
     /// Computes all products, in the order of A's entries, with a key each: the row above the column. One block per tile.
@@ -15,7 +15,7 @@ kernel! {
         /// Values of A.
         pub a_values: Global<V>,
         /// B.
-        pub b: CsrView<V, O>,
+        pub b: GlobalCsr<V, O>,
         /// Output: the key of each product.
         pub keys: GlobalMut<u64>,
         /// Output: the products.

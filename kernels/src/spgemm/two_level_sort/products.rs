@@ -5,7 +5,7 @@ use evenpath_simt::{
 };
 
 use super::block_sort::{BEGINS_ENTRY, TILE_WORDS};
-use super::expansion::{ListedEntries, Tile};
+use super::expansion::{ListedEntries, ProductTile};
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 use crate::block::radix_sort::warp_striped;
@@ -173,7 +173,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> ProductBlock<V, BLOCK, IT
     #[device(track_caller)]
     fn compute<O: Offset>(
         self,
-        tile: Tile,
+        tile: ProductTile,
         entries: ListedEntries<O>,
         (a_values, b_values): (Global<V>, Global<V>),
     ) {

@@ -4,7 +4,7 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
 use crate::block::search::partition_point;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// One entry in the upper half of a weight; the lower half counts its products.
 const ENTRY: u64 = 1 << 32;
@@ -17,7 +17,7 @@ kernel! {
         /// The column indices of the `len` entries.
         pub column_indices: Global<u32>,
         /// B.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// Output: the weights, `len` + 1; the last is zero.
         pub weights: GlobalMut<u64>,
         /// Output: the number of products, and of entries that make any; zero before.
@@ -82,11 +82,11 @@ kernel! {
         /// The exclusive sums, `len` + 1.
         pub sums: Global<u64>,
         /// The rows of A with these entries, and all its column indices.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// The column indices of the `len` entries.
         pub column_indices: Global<u32>,
         /// B.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// Output: the first product of each listed entry, and the number of products at the end.
         pub first_products: GlobalMut<u32>,
         /// Output: the offset from a product's number to the index of its entry of B, for each listed entry; may wrap around.
@@ -140,7 +140,7 @@ impl<O: Offset> ListEntries<O> {
 
 /// Returns the row of an entry: the last one that begins at or before it.
 #[device(track_caller)]
-fn row_of<O: Offset>(rows: Pattern<O>, entry: usize) -> u32 {
+fn row_of<O: Offset>(rows: GlobalPattern<O>, entry: usize) -> u32 {
     let nonzero = rows.row_offsets.load(0).to_usize() + entry;
     let begin = |row: u32| rows.row_offsets.load(row as usize).to_usize();
     partition_point(1, rows.rows, |row| begin(row) <= nonzero) - 1

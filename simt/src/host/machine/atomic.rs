@@ -4,27 +4,27 @@ use std::panic::Location;
 
 use super::checks::checked;
 use super::memory::{note_use, shared_access};
-use crate::atomic::{AtomicElement, Operation, Ordering, Scope};
+use crate::atomic::{AtomicElement, AtomicOperation, Ordering, Scope};
 use crate::element::Element;
 use crate::host::block::with_lane;
 use crate::host::fault::AccessKind;
 use crate::host::read_only::Use;
-use crate::host::weak::Access as AtomicAccess;
+use crate::host::weak::AtomicAccess;
 
 /// Atomic operations of an element type, on its bits.
 pub trait Atomic: Sized {
     /// Returns the result of an operation on `old` and `value`.
     #[doc(hidden)]
-    fn combine(operation: Operation, old: Self, value: Self) -> Self;
+    fn combine(operation: AtomicOperation, old: Self, value: Self) -> Self;
 }
 
 macro_rules! atomic {
     ($($type:ty: |$old:ident, $value:ident| $add:expr, [$($operation:ident: $result:expr),*];)*) => {$(
         impl Atomic for $type {
-            fn combine(operation: Operation, $old: Self, $value: Self) -> Self {
+            fn combine(operation: AtomicOperation, $old: Self, $value: Self) -> Self {
                 match operation {
-                    Operation::Add => $add,
-                    $(Operation::$operation => $result,)*
+                    AtomicOperation::Add => $add,
+                    $(AtomicOperation::$operation => $result,)*
                     // Exchange; floats have no minimum and maximum.
                     #[allow(unreachable_patterns)]
                     _ => $value,
@@ -59,7 +59,7 @@ fn access<T: Element>(address: u64, ordering: Ordering, scope: Scope) -> AtomicA
 
 #[track_caller]
 pub(crate) fn atomic<T: AtomicElement>(
-    operation: Operation,
+    operation: AtomicOperation,
     address: u64,
     value: T,
     ordering: Ordering,
@@ -116,7 +116,7 @@ pub(crate) fn fence(scope: Scope) {
 
 #[track_caller]
 pub(crate) fn shared_fetch_add<T: AtomicElement>(address: u32, value: T) -> T {
-    let add = |old| T::combine(Operation::Add, T::from_bits(old), value).to_bits();
+    let add = |old| T::combine(AtomicOperation::Add, T::from_bits(old), value).to_bits();
     T::from_bits(shared_access(AccessKind::Atomic, address, T::SIZE, add))
 }
 

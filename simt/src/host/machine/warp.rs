@@ -2,15 +2,15 @@
 
 use std::panic::Location;
 
-use crate::host::block::{with_lane, Request};
+use crate::host::block::{with_lane, LaneRequest};
 use crate::host::fault::FaultKind;
-use crate::host::warp::{Collective, Kind};
+use crate::host::warp::{Collective, CollectiveKind};
 use crate::thread::WARP_SIZE;
 use crate::warp::Shuffle;
 
 #[inline]
 #[track_caller]
-fn collective(kind: Kind, mask: u32, input: u64, argument: u32) -> u64 {
+fn collective(kind: CollectiveKind, mask: u32, input: u64, argument: u32) -> u64 {
     let line = Location::caller();
     with_lane(|lane| {
         let own = lane.thread % WARP_SIZE;
@@ -18,26 +18,26 @@ fn collective(kind: Kind, mask: u32, input: u64, argument: u32) -> u64 {
         if mask >> own & 1 == 0 {
             lane.fault(FaultKind::NotInMask { what: call.what(), mask, lane: own }, line);
         }
-        lane.stop(Request::Collective(call))
+        lane.stop(LaneRequest::Collective(call))
     })
 }
 
 #[track_caller]
 pub(crate) fn shuffle(kind: Shuffle, mask: u32, bits: u64, argument: u32, _size: usize) -> u64 {
-    collective(Kind::Shuffle(kind), mask, bits, argument)
+    collective(CollectiveKind::Shuffle(kind), mask, bits, argument)
 }
 
 #[track_caller]
 pub(crate) fn ballot(mask: u32, predicate: bool) -> u32 {
-    collective(Kind::Ballot, mask, u64::from(predicate), 0) as u32
+    collective(CollectiveKind::Ballot, mask, u64::from(predicate), 0) as u32
 }
 
 #[track_caller]
 pub(crate) fn match_any(mask: u32, value: u32) -> u32 {
-    collective(Kind::MatchAny, mask, u64::from(value), 0) as u32
+    collective(CollectiveKind::MatchAny, mask, u64::from(value), 0) as u32
 }
 
 #[track_caller]
 pub(crate) fn warp_sync(mask: u32) {
-    collective(Kind::Barrier, mask, 0, 0);
+    collective(CollectiveKind::Barrier, mask, 0, 0);
 }

@@ -22,9 +22,9 @@ use crate::cpu::spgemm::instructions::{FLAGS, POSITION_BITS, Sorter, Vectors};
 const LANES: usize = 8;
 
 /// AVX2, BMI 1 and POPCNT.
-pub(in super::super) struct Avx2;
+pub(in super::super) struct Avx2Sort;
 
-impl Vectors for Avx2 {
+impl Vectors for Avx2Sort {
     const SORT_COST: Option<usize> = Some(12);
 
     #[inline]

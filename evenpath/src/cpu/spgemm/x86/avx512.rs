@@ -21,9 +21,9 @@ use crate::cpu::spgemm::instructions::{FLAGS, POSITION_BITS, Sorter, Vectors};
 const LANES: usize = 16;
 
 /// AVX-512 F, BW and VL; with VBMI2 if bytes can be compressed.
-pub(in super::super) struct Avx512<const COMPRESSES_BYTES: bool>;
+pub(in super::super) struct Avx512Sort<const COMPRESSES_BYTES: bool>;
 
-impl<const COMPRESSES_BYTES: bool> Vectors for Avx512<COMPRESSES_BYTES> {
+impl<const COMPRESSES_BYTES: bool> Vectors for Avx512Sort<COMPRESSES_BYTES> {
     const SORT_COST: Option<usize> = Some(1);
 
     #[inline]

@@ -4,5 +4,5 @@ mod avx2;
 mod avx512;
 mod values;
 
-pub(super) use avx2::Avx2;
-pub(super) use avx512::Avx512;
+pub(super) use avx2::Avx2Sort;
+pub(super) use avx512::Avx512Sort;

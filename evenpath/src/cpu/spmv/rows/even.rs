@@ -1,12 +1,12 @@
 //! Short rows of the same length, several at a time.
 
-use super::super::cut::Tile;
+use super::super::cut::CpuTile;
 use super::super::kernel::{EVEN_ROWS, EvenLength, are_even};
 use super::super::x86::Lanes;
-use super::{Operands, WithoutRuns, carry};
+use super::{CpuSpmvOperands, WithoutRuns, carry};
 use crate::Offset;
 
-impl<V: Lanes, O: Offset> Operands<'_, V, O> {
+impl<V: Lanes, O: Offset> CpuSpmvOperands<'_, V, O> {
     /// # Safety
     /// The machine has AVX2 and FMA.
     #[inline(never)]
@@ -14,7 +14,7 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
     pub(super) unsafe fn run_even_rows(
         &self,
         rows: &WithoutRuns<'_, V>,
-        tile: &Tile,
+        tile: &CpuTile,
         even: EvenLength,
         finished: &mut [V],
     ) -> Option<V> {
@@ -42,7 +42,7 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
     unsafe fn sum_even_rows<const LENGTH: usize, const SCATTERED: bool>(
         &self,
         rows: &WithoutRuns<'_, V>,
-        tile: &Tile,
+        tile: &CpuTile,
         finished: &mut [V],
     ) -> usize {
         let mut start = tile.path.start.nonzero;

@@ -1,12 +1,12 @@
 //! The rows of one tile by groups, with AVX2.
 
-use super::super::cut::Tile;
+use super::super::cut::CpuTile;
 use super::super::groups::{GroupedRows, Relation};
 use super::super::x86::{EqualRows, EvenRows, LONG, Lanes, MOST_LANES};
-use super::{Operands, RowSum, WithoutRuns, carry};
+use super::{CpuSpmvOperands, RowSum, WithoutRuns, carry};
 use crate::Offset;
 
-impl<V: Lanes, O: Offset> Operands<'_, V, O> {
+impl<V: Lanes, O: Offset> CpuSpmvOperands<'_, V, O> {
     /// # Safety
     /// The machine has AVX2 and FMA, and the groups are those of the tile's rows.
     #[inline(never)]
@@ -14,7 +14,7 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
     pub(super) unsafe fn run_groups(
         &self,
         rows: &WithoutRuns<'_, V>,
-        tile: &Tile,
+        tile: &CpuTile,
         grouped: &GroupedRows,
         finished: &mut [V],
     ) -> Option<V> {

@@ -20,13 +20,13 @@ pub(super) const QUAD: usize = 4;
 /// # Safety of the functions
 /// The machine has AVX2 and FMA. There is one value per column, ranges are within both arrays, and every column is below
 /// the length of `x`.
-pub(in super::super) struct Avx2<'a, V> {
+pub(in super::super) struct Avx2Rows<'a, V> {
     pub(in super::super) columns: &'a [u32],
     pub(in super::super) values: &'a [V],
     pub(in super::super) x: &'a [V],
 }
 
-impl<V: Lanes> Avx2<'_, V> {
+impl<V: Lanes> Avx2Rows<'_, V> {
     /// Prefetches elements of x for `count` nonzeros, `AHEAD` of the first of these columns.
     #[inline]
     pub(in super::super) fn prefetch_x(&self, columns: &[u32], count: usize) {

@@ -1,7 +1,7 @@
 //! Sums of several rows whose columns follow from those of the first, with AVX2.
 
 use super::Lanes;
-use super::avx2::{Avx2, QUAD, prefetch};
+use super::avx2::{Avx2Rows, QUAD, prefetch};
 
 /// Prefetching distance in nonzeros: a group's rows are read in parallel, which hardware prefetchers do not
 /// follow.
@@ -36,11 +36,11 @@ impl EvenRows {
     }
 }
 
-impl<V: Lanes> Avx2<'_, V> {
+impl<V: Lanes> Avx2Rows<'_, V> {
     /// Sums `ROWS` rows with the same columns.
     ///
     /// # Safety
-    /// The same as for all functions of [`Avx2`].
+    /// The same as for all functions of [`Avx2Rows`].
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(in super::super) unsafe fn equal_rows<const ROWS: usize>(&self, equal: EqualRows<'_>) -> [V; ROWS] {

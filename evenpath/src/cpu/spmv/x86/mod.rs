@@ -5,7 +5,7 @@ mod gathers;
 mod groups;
 mod lanes;
 
-pub(super) use avx2::Avx2;
+pub(super) use avx2::Avx2Rows;
 pub(super) use gathers::sum as sum_by_gathers;
 pub(super) use groups::{EqualRows, EvenRows, LONG};
 pub(super) use lanes::{Lanes, MOST_LANES};

@@ -4,6 +4,6 @@ mod offsets;
 mod operands;
 mod workspace;
 
-pub(super) use offsets::{Arrays, convert_offsets, countable, result_arrays, result_required};
-pub(super) use operands::{Operands, Product};
+pub(super) use offsets::{ProductArrays, convert_offsets, countable, result_arrays, result_required};
+pub(super) use operands::{SpgemmCall, SpgemmOperands};
 pub(super) use workspace::{Charge, Workspace};

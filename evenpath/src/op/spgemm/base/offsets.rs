@@ -4,23 +4,27 @@ use evenpath_kernels::spgemm::SpgemmConvertOffsets;
 
 use super::workspace::{Charge, Workspace};
 use crate::device::{Device, DeviceSlice, DeviceVec};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::{Offset, Value, operand};
 
 /// The arrays of C.
-pub(in crate::op::spgemm) struct Arrays<V: Value, C: Offset> {
+pub(in crate::op::spgemm) struct ProductArrays<V: Value, C: Offset> {
     pub(in crate::op::spgemm) row_offsets: DeviceVec<C>,
     pub(in crate::op::spgemm) column_indices: DeviceVec<u32>,
     pub(in crate::op::spgemm) values: DeviceVec<V>,
 }
 
-impl<V: Value, C: Offset> Arrays<V, C> {
+impl<V: Value, C: Offset> ProductArrays<V, C> {
     /// The pattern of C, of `rows` rows and `cols` columns, and the values.
-    pub(in crate::op::spgemm) fn into_pattern(self, rows: usize, cols: usize) -> (Pattern<C>, DeviceVec<V>) {
+    pub(in crate::op::spgemm) fn into_pattern(
+        self,
+        rows: usize,
+        cols: usize,
+    ) -> (DevicePattern<C>, DeviceVec<V>) {
         let Self { row_offsets, column_indices, values } = self;
-        (Pattern::canonical(rows, cols, row_offsets, column_indices), values)
+        (DevicePattern::canonical(rows, cols, row_offsets, column_indices), values)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The operands of a product.
 
-use evenpath_kernels::CsrView;
+use evenpath_kernels::GlobalCsr;
 
 use crate::cpu::Spgemm;
 use crate::device::Device;
@@ -13,19 +13,19 @@ use crate::{Offset, Value};
 
 /// The matrices of a product `C = A B`, of fitting shapes, on one device, both canonical.
 #[derive(Clone, Copy)]
-pub(in crate::op::spgemm) struct Operands<'a, V: Value, O: Offset> {
+pub(in crate::op::spgemm) struct SpgemmOperands<'a, V: Value, O: Offset> {
     pub(in crate::op::spgemm) a: &'a DeviceCsr<V, O>,
     pub(in crate::op::spgemm) b: &'a DeviceCsr<V, O>,
 }
 
 /// A product with the values that its matrices have now.
-pub(in crate::op::spgemm) struct Product<'a, V: Value, O: Offset> {
-    pub(in crate::op::spgemm) operands: Operands<'a, V, O>,
+pub(in crate::op::spgemm) struct SpgemmCall<'a, V: Value, O: Offset> {
+    pub(in crate::op::spgemm) operands: SpgemmOperands<'a, V, O>,
     pub(in crate::op::spgemm) a_values: ValuesNow<'a, V>,
     pub(in crate::op::spgemm) b_values: ValuesNow<'a, V>,
 }
 
-impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
+impl<'a, V: Value, O: Offset> SpgemmOperands<'a, V, O> {
     /// The operands, if they can be multiplied.
     pub(in crate::op::spgemm) fn check(
         a: &'a DeviceCsr<V, O>,
@@ -45,26 +45,28 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
     }
 
     /// The patterns of A and B, as kernels take them.
-    pub(in crate::op::spgemm) fn views(self) -> (evenpath_kernels::Pattern<O>, evenpath_kernels::Pattern<O>) {
+    pub(in crate::op::spgemm) fn views(
+        self,
+    ) -> (evenpath_kernels::GlobalPattern<O>, evenpath_kernels::GlobalPattern<O>) {
         (self.a.pattern().view(), self.b.pattern().view())
     }
 
     /// The product with the current values.
-    pub(in crate::op::spgemm) fn product(self) -> Product<'a, V, O> {
-        Product { operands: self, a_values: self.a.values(), b_values: self.b.values() }
+    pub(in crate::op::spgemm) fn product(self) -> SpgemmCall<'a, V, O> {
+        SpgemmCall { operands: self, a_values: self.a.values(), b_values: self.b.values() }
     }
 }
 
-impl<V: Value, O: Offset> Product<'_, V, O> {
+impl<V: Value, O: Offset> SpgemmCall<'_, V, O> {
     /// A and B, as kernels take them.
-    pub(in crate::op::spgemm) fn views(&self) -> (CsrView<V, O>, CsrView<V, O>) {
-        let Operands { a, b } = self.operands;
+    pub(in crate::op::spgemm) fn views(&self) -> (GlobalCsr<V, O>, GlobalCsr<V, O>) {
+        let SpgemmOperands { a, b } = self.operands;
         (a.pattern().with_values(&self.a_values), b.pattern().with_values(&self.b_values))
     }
 
     /// The product on the CPU, where its matrices are.
     pub(in crate::op::spgemm) fn on_cpu(&self) -> Spgemm<'_, V, O> {
-        let Operands { a, b } = self.operands;
+        let SpgemmOperands { a, b } = self.operands;
         match (a.pattern().host_view(&self.a_values), b.pattern().host_view(&self.b_values)) {
             // SAFETY: the operands were checked.
             (Some(a), Some(b)) => unsafe { Spgemm::new(a, b) },

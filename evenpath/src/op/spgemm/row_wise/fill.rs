@@ -2,29 +2,29 @@
 
 use evenpath_kernels::spgemm::{Class, ResultEntries, SpgemmHashFill, SpgemmWindowFill};
 
-use super::ranks::Ranks;
+use super::destinations::ProductDestinations;
 use super::target::Target;
-use crate::op::spgemm::base::Product;
-use crate::op::spgemm::symbolic::{Bin, HashShape, Rows, WindowShape, window_instance};
+use crate::op::spgemm::base::SpgemmCall;
+use crate::op::spgemm::symbolic::{Bin, ClassifiedRows, HashShape, WindowShape, window_instance};
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
-/// Computes the rows of C; those that use windows by the ranks of their products, if these are known.
+/// Computes the rows of C; those that use windows by the destinations of their products, if these are known.
 pub(super) fn fill<V: Value, O: Offset>(
-    rows: &Rows,
-    product: &Product<'_, V, O>,
+    rows: &ClassifiedRows,
+    product: &SpgemmCall<'_, V, O>,
     mut target: Target<'_, V>,
-    ranks: Option<&Ranks>,
+    destinations: Option<&ProductDestinations>,
 ) -> Result<(), OpError> {
-    if let Some(ranks) = ranks {
-        ranks.add(product, rows, &mut target)?;
+    if let Some(destinations) = destinations {
+        destinations.add(product, rows, &mut target)?;
     }
     let fill = Fill { rows, product, c: target.view() };
     for bin in &rows.bins.launches(product.operands.device()) {
         match bin.class {
             Class::Empty => {}
             Class::Hash { .. } => fill.by_hash(bin)?,
-            Class::Window { .. } if ranks.is_some() => {}
+            Class::Window { .. } if destinations.is_some() => {}
             Class::Window { size_class } => fill.by_windows(bin, size_class)?,
         }
     }
@@ -33,8 +33,8 @@ pub(super) fn fill<V: Value, O: Offset>(
 
 /// The operands and the result.
 struct Fill<'a, V: Value, O: Offset> {
-    rows: &'a Rows,
-    product: &'a Product<'a, V, O>,
+    rows: &'a ClassifiedRows,
+    product: &'a SpgemmCall<'a, V, O>,
     c: ResultEntries<V>,
 }
 

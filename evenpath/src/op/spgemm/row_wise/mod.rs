@@ -1,7 +1,7 @@
 //! Products row by row: rows are put into classes, and each class has a launch.
 
+mod destinations;
 mod fill;
-mod ranks;
 mod strategy;
 mod target;
 

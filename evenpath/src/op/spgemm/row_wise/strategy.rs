@@ -6,22 +6,24 @@ use evenpath_kernels::spgemm::{
     SpgemmConvertOffsets, SpgemmHashCount, SpgemmHashFill, SpgemmWindowCount, SpgemmWindowFill,
 };
 
-use super::ranks::Ranks;
+use super::destinations::ProductDestinations;
 use super::target::Target;
-use super::{fill, ranks};
+use super::{destinations, fill};
 use crate::device::{DeviceVec, Kernels};
-use crate::format::csr::Pattern;
-use crate::op::spgemm::base::{Arrays, Operands, Product, Workspace, convert_offsets, result_arrays};
+use crate::format::csr::DevicePattern;
+use crate::op::spgemm::base::{
+    ProductArrays, SpgemmCall, SpgemmOperands, Workspace, convert_offsets, result_arrays,
+};
 use crate::op::spgemm::method::SpgemmMethod;
-use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
-use crate::op::spgemm::symbolic::{Rows, Symbolic};
+use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, Strategy};
+use crate::op::spgemm::symbolic::{ClassifiedRows, Symbolic};
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::{Offset, Value};
 
 /// The kernels of products row by row after the analysis, to be compiled ahead.
 pub(in crate::op::spgemm) fn kernels<V: Value, O: Offset, C: Offset>() -> Kernels {
-    ranks::kernels::<V, O>()
+    destinations::kernels::<V, O>()
         .and::<SpgemmHashCount<O>>()
         .and::<SpgemmWindowCount<O>>()
         .and::<SpgemmHashFill<V, O>>()
@@ -34,38 +36,42 @@ pub(in crate::op::spgemm) struct RowWise {
     symbolic: Symbolic,
     /// Where products go, if there is memory to keep that: once a run found a pattern that was known, or earlier where
     /// it pays for the first product.
-    ranks: OnceLock<Option<Ranks>>,
+    destinations: OnceLock<Option<ProductDestinations>>,
 }
 
 impl RowWise {
     pub(in crate::op::spgemm) fn new(symbolic: Symbolic) -> Self {
-        Self { symbolic, ranks: OnceLock::new() }
+        Self { symbolic, destinations: OnceLock::new() }
     }
 
     /// Where products go, if the workspace has room to keep that; found unless an earlier run did, or a graph is captured, which has
     /// not run. Writes the columns of the rows that it is for, unless they are known.
-    fn ranks<V: Value, O: Offset>(
+    fn destinations<V: Value, O: Offset>(
         &self,
-        operands: Operands<'_, V, O>,
+        operands: SpgemmOperands<'_, V, O>,
         target: &Target<'_, V>,
         workspace: &Workspace,
-    ) -> Result<Option<&Ranks>, OpError> {
+    ) -> Result<Option<&ProductDestinations>, OpError> {
         let is_recording = operands.device().is_recording();
-        if !target.known || self.ranks.get().is_none() && !is_recording {
-            let ranks = Ranks::find(operands, &self.symbolic.rows, target, workspace)?;
-            let are_found = ranks.is_some();
-            // If another run was first, its ranks are the same.
-            let _ = self.ranks.set(ranks);
+        if !target.known || self.destinations.get().is_none() && !is_recording {
+            let destinations = ProductDestinations::find(operands, &self.symbolic.rows, target, workspace)?;
+            let are_found = destinations.is_some();
+            // If another run was first, its destinations are the same.
+            let _ = self.destinations.set(destinations);
             if !are_found {
                 return Ok(None);
             }
         }
-        Ok(self.ranks.get().and_then(Option::as_ref))
+        Ok(self.destinations.get().and_then(Option::as_ref))
     }
 }
 
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowWise {
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<FirstRun<V, C>, OpError> {
         let (symbolic, product) = (&self.symbolic, &operands.product());
         let device = operands.device();
         let _kept = workspace.take("the workspace", symbolic.required())?;
@@ -77,22 +83,22 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowWise {
             values: &mut values,
             known: false,
         };
-        let ranks = if Ranks::pay_at_once::<V>(device, &symbolic.rows) {
-            self.ranks(operands, &target, workspace)?
+        let destinations = if ProductDestinations::pay_at_once::<V>(device, &symbolic.rows) {
+            self.destinations(operands, &target, workspace)?
         } else {
             None
         };
-        fill::fill(&symbolic.rows, product, target, ranks)?;
+        fill::fill(&symbolic.rows, product, target, destinations)?;
         let row_offsets = convert_offsets(&symbolic.row_offsets)?;
-        Ok(Found { arrays: Arrays { row_offsets, column_indices, values }, repeats: true })
+        Ok(FirstRun { arrays: ProductArrays { row_offsets, column_indices, values }, repeats: true })
     }
 }
 
 impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
     fn again(
         &self,
-        operands: Operands<'_, V, O>,
-        pattern: &Pattern<C>,
+        operands: SpgemmOperands<'_, V, O>,
+        pattern: &DevicePattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
         let (symbolic, product) = (&self.symbolic, &operands.product());
@@ -104,28 +110,29 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
             known: true,
         };
         let kept = Requirement::all_of([symbolic.required(), Requirement::of::<u32>(symbolic.nonzeros)]);
-        // Without room for ranks, the product is computed without them.
+        // Without room for destinations, the product is computed without them.
         let kept = workspace.take("the workspace", kept).ok();
-        let ranks = match &kept {
-            Some(_) => self.ranks(operands, &target, workspace)?,
+        let destinations = match &kept {
+            Some(_) => self.destinations(operands, &target, workspace)?,
             None => None,
         };
-        fill::fill(&symbolic.rows, product, target, ranks)?;
+        fill::fill(&symbolic.rows, product, target, destinations)?;
         Ok(values)
     }
 
     fn info(&self) -> Info {
         let Symbolic { products, nonzeros, .. } = self.symbolic;
-        let ranks = self.ranks.get().and_then(Option::as_ref).map_or(0, Ranks::bytes);
-        let kept_bytes = self.symbolic.bytes() + ranks;
+        let destinations =
+            self.destinations.get().and_then(Option::as_ref).map_or(0, ProductDestinations::bytes);
+        let kept_bytes = self.symbolic.bytes() + destinations;
         Info { method: SpgemmMethod::RowWise, products, nonzeros, kept_bytes }
     }
 }
 
 /// Writes the values of C for a pattern that is given.
 pub(in crate::op::spgemm) fn fill_known<V: Value, O: Offset>(
-    rows: &Rows,
-    product: &Product<'_, V, O>,
+    rows: &ClassifiedRows,
+    product: &SpgemmCall<'_, V, O>,
     target: Target<'_, V>,
 ) -> Result<(), OpError> {
     fill::fill(rows, product, target, None)

@@ -3,11 +3,11 @@
 use evenpath_kernels::spgemm::{SpgemmClassify, SpgemmListRows, SpgemmLongRowWork, SpgemmRowWork};
 
 use super::bins::Bins;
-use super::rows::{Rows, spans};
-use super::work::{Work, listed_words, longest};
+use super::rows::{ClassifiedRows, spans};
+use super::work::{RowProducts, listed_words, longest};
 use super::zeroed::Zeroed;
 use crate::device::{DeviceVec, Kernels};
-use crate::op::spgemm::base::{Charge, Operands, Workspace};
+use crate::op::spgemm::base::{Charge, SpgemmOperands, Workspace};
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::operation::Operator;
@@ -31,7 +31,7 @@ pub(in crate::op::spgemm) struct Symbolic {
     pub(in crate::op::spgemm) nonzeros: u64,
     /// Multiplications.
     pub(in crate::op::spgemm) products: u64,
-    pub(in crate::op::spgemm) rows: Rows,
+    pub(in crate::op::spgemm) rows: ClassifiedRows,
     /// For what it keeps.
     _charge: Charge,
 }
@@ -57,7 +57,7 @@ pub(super) fn kept(rows: usize) -> Requirement {
 pub(in crate::op::spgemm) struct Analysis {
     sizes: DeviceVec<u64>,
     zeroed: Zeroed,
-    pub(in crate::op::spgemm) rows: Rows,
+    pub(in crate::op::spgemm) rows: ClassifiedRows,
     /// For what stays, and for the list of long rows.
     charge: (Charge, Charge),
 }
@@ -65,7 +65,7 @@ pub(in crate::op::spgemm) struct Analysis {
 impl Analysis {
     /// Counts products; waits for the device.
     pub(in crate::op::spgemm) fn find<V: Value, O: Offset>(
-        operands: Operands<'_, V, O>,
+        operands: SpgemmOperands<'_, V, O>,
         workspace: &Workspace,
     ) -> Result<Self, OpError> {
         let (a, b) = (operands.a.pattern(), operands.b.pattern());
@@ -74,10 +74,10 @@ impl Analysis {
         let list_len = listed_words(a, longest);
         let list = workspace.take("the workspace", Zeroed::required(0, list_len))?;
         let mut zeroed = Zeroed::new(operands.device(), 2, list_len)?;
-        let Work { sizes, firsts, lasts } = Work::of_product(a, b, longest, zeroed.list())?;
+        let RowProducts { sizes, firsts, lasts } = RowProducts::of_product(a, b, longest, zeroed.list())?;
         let bins = Bins::find(&sizes, spans(&firsts, &lasts), a.rows, zeroed.next_count())?;
         let mean = bins.total as f64 / a.column_indices.len().max(1) as f64;
-        Ok(Self { sizes, zeroed, rows: Rows { bins, firsts, lasts, mean }, charge: (charge, list) })
+        Ok(Self { sizes, zeroed, rows: ClassifiedRows { bins, firsts, lasts, mean }, charge: (charge, list) })
     }
 
     /// Products of the rows before each, and of all at the end, with their charge.
@@ -92,13 +92,13 @@ impl Analysis {
     /// Counts the entries of C; waits for the device.
     pub(in crate::op::spgemm) fn count<V: Value, O: Offset>(
         self,
-        operands: Operands<'_, V, O>,
+        operands: SpgemmOperands<'_, V, O>,
     ) -> Result<Symbolic, OpError> {
         let Self { mut sizes, mut zeroed, rows, charge: (mut charge, list) } = self;
         let products = rows.bins.total;
         // Rows without products keep their size, which is zero.
         rows.count(operands, &mut sizes)?;
-        let Rows { bins, firsts, lasts, mean } = rows;
+        let ClassifiedRows { bins, firsts, lasts, mean } = rows;
         drop(bins);
         let row_offsets = scan::values(&sizes, ScanOptions::exclusive(Operator::Sum))?;
         let rows = operands.a.nrows();
@@ -106,7 +106,7 @@ impl Analysis {
         drop((zeroed, list));
         charge.shrink_to(kept(rows));
         let nonzeros = bins.total;
-        let rows = Rows { bins, firsts, lasts, mean };
+        let rows = ClassifiedRows { bins, firsts, lasts, mean };
         Ok(Symbolic { row_offsets, nonzeros, products, rows, _charge: charge })
     }
 }
@@ -119,7 +119,7 @@ impl Symbolic {
 
     /// Bytes of device memory that it takes.
     pub(in crate::op::spgemm) fn bytes(&self) -> u64 {
-        let Rows { bins, firsts, lasts, .. } = &self.rows;
+        let ClassifiedRows { bins, firsts, lasts, .. } = &self.rows;
         self.row_offsets.bytes() + bins.list.bytes() + firsts.bytes() + lasts.bytes()
     }
 }

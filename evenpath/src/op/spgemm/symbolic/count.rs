@@ -4,18 +4,18 @@ use evenpath_kernels::spgemm::{Class, SpgemmHashCount, SpgemmWindowCount};
 use evenpath_simt::GlobalMut;
 
 use super::bins::Bin;
-use super::rows::Rows;
+use super::rows::ClassifiedRows;
 use super::shapes::{HashShape, WindowShape, window_instance};
 use crate::device::DeviceSlice;
-use crate::op::spgemm::base::Operands;
+use crate::op::spgemm::base::SpgemmOperands;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
-impl Rows {
+impl ClassifiedRows {
     /// Writes the number of entries of each row of C that has products.
     pub(super) fn count<V: Value, O: Offset>(
         &self,
-        operands: Operands<'_, V, O>,
+        operands: SpgemmOperands<'_, V, O>,
         lengths: &mut DeviceSlice<u64>,
     ) -> Result<(), OpError> {
         let lengths = lengths.as_global_mut();
@@ -32,7 +32,7 @@ impl Rows {
     fn count_by_hash<V: Value, O: Offset>(
         &self,
         bin: &Bin,
-        operands: Operands<'_, V, O>,
+        operands: SpgemmOperands<'_, V, O>,
         lengths: GlobalMut<u64>,
     ) -> Result<(), OpError> {
         let (a, b) = operands.views();
@@ -57,7 +57,7 @@ impl Rows {
         &self,
         bin: &Bin,
         size_class: usize,
-        operands: Operands<'_, V, O>,
+        operands: SpgemmOperands<'_, V, O>,
         lengths: GlobalMut<u64>,
     ) -> Result<(), OpError> {
         let (a, b) = operands.views();

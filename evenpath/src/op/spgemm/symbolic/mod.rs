@@ -13,4 +13,4 @@ pub(super) use self::shapes::{
     HashShape, WindowShape, block_instance, lanes_log2, sums_bytes, window_instance,
 };
 pub(super) use analysis::{Analysis, Symbolic, kernels, required};
-pub(super) use rows::Rows;
+pub(super) use rows::ClassifiedRows;

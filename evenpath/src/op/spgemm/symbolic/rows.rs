@@ -3,15 +3,15 @@
 use evenpath_kernels::spgemm::Spans;
 
 use super::bins::Bins;
-use super::work::Work;
+use super::work::RowProducts;
 use super::zeroed::Zeroed;
 use crate::Offset;
 use crate::device::{DeviceSlice, DeviceVec};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 
 /// The rows of C, by class.
-pub(in crate::op::spgemm) struct Rows {
+pub(in crate::op::spgemm) struct ClassifiedRows {
     pub(in crate::op::spgemm) bins: Bins,
     /// First and last column of each row that may use windows.
     pub(in crate::op::spgemm) firsts: DeviceVec<u32>,
@@ -25,7 +25,7 @@ pub(super) fn spans(firsts: &DeviceSlice<u32>, lasts: &DeviceSlice<u32>) -> Span
     Spans { firsts: firsts.as_global(), lasts: lasts.as_global() }
 }
 
-impl Rows {
+impl ClassifiedRows {
     /// The columns that the rows span.
     pub(in crate::op::spgemm) fn spans(&self) -> Spans {
         spans(&self.firsts, &self.lasts)
@@ -33,10 +33,10 @@ impl Rows {
 
     /// The rows of a pattern that is given, for a product with B.
     pub(in crate::op::spgemm) fn of_pattern<O: Offset>(
-        pattern: &Pattern<O>,
-        b: &Pattern<O>,
+        pattern: &DevicePattern<O>,
+        b: &DevicePattern<O>,
     ) -> Result<Self, OpError> {
-        let Work { sizes, firsts, lasts } = Work::of_pattern(pattern)?;
+        let RowProducts { sizes, firsts, lasts } = RowProducts::of_pattern(pattern)?;
         let mut zeroed = Zeroed::new(b.row_offsets.device(), 1, 0)?;
         let bins = Bins::find(&sizes, spans(&firsts, &lasts), pattern.rows, zeroed.next_count())?;
         let mean = b.column_indices.len() as f64 / b.rows.max(1) as f64;

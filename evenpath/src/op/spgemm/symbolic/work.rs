@@ -8,7 +8,7 @@ use super::bins::ALWAYS_HASH;
 use super::shapes::lanes_log2;
 use crate::Offset;
 use crate::device::{Device, DeviceVec, read_only};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 
 /// The smallest limit for the entries of a row of A whose products one warp counts.
@@ -18,13 +18,13 @@ const LONGEST_ROW: u32 = 1024;
 const LONG_ROW_BLOCKS: u32 = 4;
 
 /// The products of each row of C, and the columns that they span.
-pub(super) struct Work {
+pub(super) struct RowProducts {
     pub(super) sizes: DeviceVec<u64>,
     pub(super) firsts: DeviceVec<u32>,
     pub(super) lasts: DeviceVec<u32>,
 }
 
-impl Work {
+impl RowProducts {
     fn with_room(device: &Device, rows: usize) -> Result<Self, OpError> {
         // One more size, so that their scan ends with the sum: kernels set it to zero, which are not launched without rows.
         let sizes = if rows == 0 { device.zeros(1)? } else { device.uninitialized(rows + 1)? };
@@ -43,8 +43,8 @@ impl Work {
     /// Products of each row; all warps take pieces of rows of A with more than `longest` entries, which are listed in
     /// [`listed_words`] words that are zero.
     pub(super) fn of_product<O: Offset>(
-        a: &Pattern<O>,
-        b: &Pattern<O>,
+        a: &DevicePattern<O>,
+        b: &DevicePattern<O>,
         longest: u32,
         long_rows: GlobalMut<u32>,
     ) -> Result<Self, OpError> {
@@ -83,7 +83,7 @@ impl Work {
     }
 
     /// Entries of each row of a pattern.
-    pub(super) fn of_pattern<O: Offset>(pattern: &Pattern<O>) -> Result<Self, OpError> {
+    pub(super) fn of_pattern<O: Offset>(pattern: &DevicePattern<O>) -> Result<Self, OpError> {
         let device = pattern.row_offsets.device();
         let mut work = Self::with_room(device, pattern.rows)?;
         let launch = device.kernel().threads(pattern.rows)?;
@@ -100,6 +100,6 @@ pub(super) fn longest(entries: usize, device: &Device) -> u32 {
 }
 
 /// Words of the list of A's rows with more than `longest` entries: their number, and room for the most that there can be.
-pub(super) fn listed_words<O: Offset>(a: &Pattern<O>, longest: u32) -> usize {
+pub(super) fn listed_words<O: Offset>(a: &DevicePattern<O>, longest: u32) -> usize {
     1 + a.column_indices.len() / longest as usize
 }

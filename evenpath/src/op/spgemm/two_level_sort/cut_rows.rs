@@ -5,7 +5,7 @@ use evenpath_kernels::spgemm::two_level_sort::{
 };
 
 use super::entries::TileEntries;
-use super::setup::Entries;
+use super::setup::ProductEntries;
 use super::tiles::SortedTiles;
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
 use crate::keys::SortKey;
@@ -42,12 +42,12 @@ pub(super) struct CutEntries {
 
 /// The distinct entries, and the number of each cut row's first.
 struct UniqueKeys {
-    keys: Keys,
+    keys: EntryKeys,
     row_numbers: DeviceVec<u32>,
 }
 
 /// Rows and, below them, columns.
-enum Keys {
+enum EntryKeys {
     Narrow(DeviceVec<u32>),
     Wide(DeviceVec<u64>),
 }
@@ -56,7 +56,7 @@ impl CutEntries {
     /// Sorts the entries of the rows that tiles cut, whose lengths it counts. Waits for the device.
     pub(super) fn sort<O: Offset>(
         device: &Device,
-        entries: &Entries<O>,
+        entries: &ProductEntries<O>,
         tiles: &SortedTiles,
         tile_entries: &TileEntries,
         cols: usize,
@@ -80,9 +80,9 @@ impl CutEntries {
         let mut row_numbers = device.uninitialized(lengths.len())?;
         // A shift by all bits of a type is none.
         let keys = if column_bits + row_bits.max(1) <= u32::BITS {
-            Keys::Narrow(cut.sort_keys::<u32, O>(&collected, &mut row_numbers, lengths)?)
+            EntryKeys::Narrow(cut.sort_keys::<u32, O>(&collected, &mut row_numbers, lengths)?)
         } else {
-            Keys::Wide(cut.sort_keys::<u64, O>(&collected, &mut row_numbers, lengths)?)
+            EntryKeys::Wide(cut.sort_keys::<u64, O>(&collected, &mut row_numbers, lengths)?)
         };
         cut.unique = Some(UniqueKeys { keys, row_numbers });
         Ok(cut)
@@ -147,8 +147,8 @@ impl CutEntries {
         };
         self.c_places = c_offsets.device().uninitialized(self.len())?;
         match keys {
-            Keys::Narrow(keys) => self.place_keys(&keys, &row_numbers, c_offsets, c_columns),
-            Keys::Wide(keys) => self.place_keys(&keys, &row_numbers, c_offsets, c_columns),
+            EntryKeys::Narrow(keys) => self.place_keys(&keys, &row_numbers, c_offsets, c_columns),
+            EntryKeys::Wide(keys) => self.place_keys(&keys, &row_numbers, c_offsets, c_columns),
         }
     }
 
@@ -203,7 +203,7 @@ impl CutEntries {
 
 /// Cut entries before they are collected.
 struct Collected<'a, O: Offset> {
-    entries: &'a Entries<O>,
+    entries: &'a ProductEntries<O>,
     tiles: &'a SortedTiles,
     tile_entries: &'a TileEntries,
     len: usize,

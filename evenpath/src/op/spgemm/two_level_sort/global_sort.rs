@@ -7,11 +7,11 @@ use evenpath_kernels::spgemm::two_level_sort::{ExpandProducts, ListEntries, Spli
 
 use super::super::method::SpgemmMethod;
 use super::rows::MAX_PRODUCTS;
-use super::setup::{Entries, Weighed, tile_len};
+use super::setup::{ProductEntries, Weighed, tile_len};
 use crate::device::{DeviceVec, Kernels};
-use crate::format::csr::Pattern;
-use crate::op::spgemm::base::{Arrays, Operands, Product, Workspace, result_arrays};
-use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
+use crate::format::csr::DevicePattern;
+use crate::op::spgemm::base::{ProductArrays, SpgemmCall, SpgemmOperands, Workspace, result_arrays};
+use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, Strategy};
 use crate::operand::requirement::Requirement;
 use crate::operand::{OpError, Pairs};
 use crate::operation::Operator;
@@ -35,11 +35,11 @@ pub(in crate::op::spgemm) fn kernels<V: Value, O: Offset, C: Offset>() -> Kernel
 /// Products by one sort. Nothing is kept from run to run but their number.
 #[derive(Default)]
 pub(in crate::op::spgemm) struct GlobalSort {
-    counted: OnceLock<Counted>,
+    counted: OnceLock<GlobalSortCounts>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Counted {
+struct GlobalSortCounts {
     products: u64,
     nonzeros: u64,
 }
@@ -87,12 +87,12 @@ impl Required {
 
 /// The products with their keys, in the order of A's entries; `None` if there are none.
 fn expand<V: Value, O: Offset>(
-    product: &Product<'_, V, O>,
+    product: &SpgemmCall<'_, V, O>,
     weighed: Weighed,
     column_bits: u32,
 ) -> Result<Option<KeyedProducts<V>>, OpError> {
     let device = product.operands.a.device();
-    let Some(entries) = Entries::list(product, &(0..product.operands.a.nrows()), weighed)? else {
+    let Some(entries) = ProductEntries::list(product, &(0..product.operands.a.nrows()), weighed)? else {
         return Ok(None);
     };
     let mut keys = device.uninitialized(entries.products as usize)?;
@@ -127,9 +127,9 @@ impl<V: Value> KeyedProducts<V> {
 impl GlobalSort {
     /// The product; with the number of products.
     fn sort<V: Value, O: Offset, C: Offset>(
-        product: &Product<'_, V, O>,
+        product: &SpgemmCall<'_, V, O>,
         workspace: &Workspace,
-    ) -> Result<(Arrays<V, C>, u64), OpError> {
+    ) -> Result<(ProductArrays<V, C>, u64), OpError> {
         let (a, b) = (product.operands.a, product.operands.b);
         let (device, rows, entries) = (a.device(), a.nrows(), a.nnz() as u64);
         let column_bits = index_bits(b.ncols());
@@ -144,7 +144,7 @@ impl GlobalSort {
         let mut charge = workspace.take("the workspace", required.all)?;
         let Some(pairs) = expand(product, weighed, column_bits)? else {
             let (column_indices, values, _charge) = result_arrays::<V, C>(device, rows, 0, workspace)?;
-            return Ok((Arrays { row_offsets: device.zeros(rows + 1)?, column_indices, values }, 0));
+            return Ok((ProductArrays { row_offsets: device.zeros(rows + 1)?, column_indices, values }, 0));
         };
         let KeyedProducts { keys, values: sums } = pairs.compress(bits)?;
         charge.shrink_to(Requirement::all_of([required.pairs, FEW_WORDS]));
@@ -163,7 +163,7 @@ impl GlobalSort {
         };
         // SAFETY: C has a column per key, and a row offset more than rows; there are fewer than 2³¹ of both.
         unsafe { launch.launch(kernel) }?;
-        Ok((Arrays { row_offsets, column_indices, values }, products))
+        Ok((ProductArrays { row_offsets, column_indices, values }, products))
     }
 }
 
@@ -177,28 +177,32 @@ fn check_countable(count: u64) -> Result<(), OpError> {
 }
 
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for GlobalSort {
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<FirstRun<V, C>, OpError> {
         let product = &operands.product();
         let (arrays, products) = Self::sort(product, workspace)?;
         let nonzeros = arrays.column_indices.len() as u64;
         // If another run was first, it has counted the same.
-        let _ = self.counted.set(Counted { products, nonzeros });
-        Ok(Found { arrays, repeats: false })
+        let _ = self.counted.set(GlobalSortCounts { products, nonzeros });
+        Ok(FirstRun { arrays, repeats: false })
     }
 }
 
 impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for GlobalSort {
     fn again(
         &self,
-        _operands: Operands<'_, V, O>,
-        _pattern: &Pattern<C>,
+        _operands: SpgemmOperands<'_, V, O>,
+        _pattern: &DevicePattern<C>,
         _workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
         unreachable!("no pattern is kept")
     }
 
     fn info(&self) -> Info {
-        let Counted { products, nonzeros } = self.counted.get().copied().unwrap_or_default();
+        let GlobalSortCounts { products, nonzeros } = self.counted.get().copied().unwrap_or_default();
         Info { method: SpgemmMethod::GlobalSort, products, nonzeros, kept_bytes: 0 }
     }
 }

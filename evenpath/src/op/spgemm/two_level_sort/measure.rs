@@ -1,12 +1,12 @@
 //! Times of the phases.
 
+use super::batches;
 use super::entries::BlockSort;
-use super::parts;
 use super::phases::SpgemmPhases;
 use super::recorder::Recorder;
 use crate::device::DeviceKind;
 use crate::format::DeviceCsr;
-use crate::op::spgemm::base::{Operands, Workspace};
+use crate::op::spgemm::base::{SpgemmOperands, Workspace};
 use crate::op::spgemm::options::SpgemmOptions;
 use crate::operand::OpError;
 use crate::{Offset, Value};
@@ -17,12 +17,12 @@ pub(crate) fn measure<V: Value, O: Offset>(
     b: &DeviceCsr<V, O>,
     options: SpgemmOptions,
 ) -> Result<SpgemmPhases, OpError> {
-    let operands = Operands::check(a, b)?;
+    let operands = SpgemmOperands::check(a, b)?;
     let mut recorder = Recorder::recording();
     if a.device().kind() != DeviceKind::Cpu {
         let workspace = Workspace::new(a.device(), options);
         let sort = BlockSort::of(options.method);
-        parts::multiply::<V, O, u64>(&operands.product(), sort, &workspace, &mut recorder)?;
+        batches::multiply::<V, O, u64>(&operands.product(), sort, &workspace, &mut recorder)?;
     }
     Ok(recorder.phases()?)
 }

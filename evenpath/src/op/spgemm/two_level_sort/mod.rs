@@ -1,12 +1,12 @@
 //! Products by two-level sorting: all products are expanded, and sorted within tiles and then all together. And by one sort
 //! of all, to compare with.
 
+mod batches;
 mod cut_rows;
 mod entries;
 pub(super) mod global_sort;
 #[cfg(feature = "lab")]
 mod measure;
-mod parts;
 #[cfg(feature = "lab")]
 mod phases;
 mod recorder;

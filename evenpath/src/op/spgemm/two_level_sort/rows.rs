@@ -7,10 +7,10 @@ use evenpath_kernels::spgemm::two_level_sort::AddProducts;
 use super::cut_rows::CutEntries;
 use super::entries::BlockSort;
 use super::recorder::Recorder;
-use super::setup::{Entries, Weighed, tile_len};
+use super::setup::{ProductEntries, Weighed, tile_len};
 use super::tiles::SortedTiles;
 use crate::device::{DeviceSlice, DeviceVec};
-use crate::op::spgemm::base::Product;
+use crate::op::spgemm::base::SpgemmCall;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::operation::Operator;
@@ -63,7 +63,7 @@ pub(in crate::op::spgemm) fn required<V: Value>(rows: u64, entries: u64, product
 /// Some rows of C, on a device with kernels, which fewer than 2³¹ products make. Both matrices are canonical, and their
 /// shapes fit.
 pub(super) fn rows<V: Value, O: Offset>(
-    product: &Product<'_, V, O>,
+    product: &SpgemmCall<'_, V, O>,
     rows: Range<usize>,
     sort: BlockSort,
     recorder: &mut Recorder,
@@ -75,19 +75,20 @@ pub(super) fn rows<V: Value, O: Offset>(
 
 /// [`nrows`], whose entries are weighed already, and the order of their products; the recorder has begun.
 pub(super) fn rows_of_weighed<V: Value, O: Offset>(
-    product: &Product<'_, V, O>,
+    product: &SpgemmCall<'_, V, O>,
     rows: Range<usize>,
     weighed: Weighed,
     sort: BlockSort,
     recorder: &mut Recorder,
 ) -> Result<(RowsOfC<V>, ProductOrder<O>), OpError> {
-    let Symbolic { lengths, column_indices, order } = Symbolic::new(product, rows, weighed, sort, recorder)?;
+    let OrderedRows { lengths, column_indices, order } =
+        OrderedRows::new(product, rows, weighed, sort, recorder)?;
     let values = order.values(product, recorder)?;
     Ok((RowsOfC { lengths, column_indices, values }, order))
 }
 
 /// Some rows of C without their values, and the order in which these are computed.
-struct Symbolic<O: Offset> {
+struct OrderedRows<O: Offset> {
     lengths: DeviceVec<u32>,
     column_indices: DeviceVec<u32>,
     order: ProductOrder<O>,
@@ -105,16 +106,16 @@ pub(super) struct ProductOrder<O: Offset> {
 
 /// Products, sorted and found in C.
 struct SortedProducts<O: Offset> {
-    entries: Entries<O>,
+    entries: ProductEntries<O>,
     tiles: SortedTiles,
     cut: CutEntries,
     /// The place in C of each tile's first entry that is not cut.
     tile_places: DeviceVec<u32>,
 }
 
-impl<O: Offset> Symbolic<O> {
+impl<O: Offset> OrderedRows<O> {
     fn new<V: Value>(
-        product: &Product<'_, V, O>,
+        product: &SpgemmCall<'_, V, O>,
         rows: Range<usize>,
         weighed: Weighed,
         sort: BlockSort,
@@ -123,7 +124,7 @@ impl<O: Offset> Symbolic<O> {
         let device = product.operands.a.device();
         let first_entry = weighed.first_entry();
         let mut lengths = device.zeros::<u32>(rows.len() + 1)?;
-        let Some(entries) = Entries::list(product, &rows, weighed)? else {
+        let Some(entries) = ProductEntries::list(product, &rows, weighed)? else {
             lengths.truncate(rows.len());
             let column_indices = device.uninitialized(0)?;
             let order = ProductOrder { first_entry, nonzeros: 0, sorted: None };
@@ -151,7 +152,7 @@ impl<O: Offset> ProductOrder<O> {
     /// The values of C, for the values that A and B have now.
     pub(super) fn values<V: Value>(
         &self,
-        product: &Product<'_, V, O>,
+        product: &SpgemmCall<'_, V, O>,
         recorder: &mut Recorder,
     ) -> Result<DeviceVec<V>, OpError> {
         let device = product.operands.a.device();
@@ -188,7 +189,7 @@ impl<O: Offset> SortedProducts<O> {
     /// cut entries in their order.
     fn add_products<V: Value>(
         &self,
-        product: &Product<'_, V, O>,
+        product: &SpgemmCall<'_, V, O>,
         first_entry: usize,
         c_values: &mut DeviceSlice<V>,
     ) -> Result<DeviceVec<V>, OpError> {

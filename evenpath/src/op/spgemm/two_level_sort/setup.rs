@@ -3,8 +3,8 @@ use std::ops::Range;
 use evenpath_kernels::spgemm::two_level_sort::{ListEntries, ListedEntries, SortProducts, WeighEntries};
 
 use crate::device::{DeviceError, DeviceVec, instance};
-use crate::format::csr::Pattern;
-use crate::op::spgemm::base::Product;
+use crate::format::csr::DevicePattern;
+use crate::op::spgemm::base::SpgemmCall;
 use crate::operand::OpError;
 use crate::operation::Operator;
 use crate::sequence::scan::{self, ScanOptions};
@@ -16,7 +16,7 @@ pub(super) fn tile_len<O: Offset>() -> u32 {
 }
 
 /// The entries of some rows of A that make products, and the tiles of these.
-pub(super) struct Entries<O: Offset> {
+pub(super) struct ProductEntries<O: Offset> {
     /// The first product of each, and the number of products at the end.
     pub(super) first_products: DeviceVec<u32>,
     /// The offset from a product's number to the index of its entry of B, for each entry; may wrap around.
@@ -32,7 +32,7 @@ pub(super) struct Entries<O: Offset> {
 }
 
 /// The nonzeros that some rows of a matrix have; waits for the device unless these are all rows.
-fn nonzeros<O: Offset>(pattern: &Pattern<O>, rows: &Range<usize>) -> Result<Range<usize>, DeviceError> {
+fn nonzeros<O: Offset>(pattern: &DevicePattern<O>, rows: &Range<usize>) -> Result<Range<usize>, DeviceError> {
     let offset = |row: usize| match row {
         0 => Ok(0),
         _ if row == pattern.rows => Ok(pattern.column_indices.len()),
@@ -55,7 +55,7 @@ pub(in crate::op::spgemm) struct Weighed {
 impl Weighed {
     /// Weighs the entries of A's `rows`, fewer than 2³¹. Waits for the device.
     pub(in crate::op::spgemm) fn new<V: Value, O: Offset>(
-        product: &Product<'_, V, O>,
+        product: &SpgemmCall<'_, V, O>,
         rows: &Range<usize>,
     ) -> Result<Self, OpError> {
         let (a, b) = (product.operands.a.pattern(), product.operands.b.pattern());
@@ -84,7 +84,7 @@ impl Weighed {
     }
 }
 
-impl<O: Offset> Entries<O> {
+impl<O: Offset> ProductEntries<O> {
     /// The entries, as kernels take them.
     pub(super) fn view(&self) -> ListedEntries<O> {
         ListedEntries {
@@ -105,7 +105,7 @@ impl<O: Offset> Entries<O> {
 
     /// Lists those of A's entries in `rows` that make products, of which there are fewer than 2³¹; `None` if there are none.
     pub(super) fn list<V: Value>(
-        product: &Product<'_, V, O>,
+        product: &SpgemmCall<'_, V, O>,
         rows: &Range<usize>,
         weighed: Weighed,
     ) -> Result<Option<Self>, OpError> {
@@ -132,7 +132,7 @@ impl<O: Offset> Entries<O> {
         };
         let kernel = ListEntries {
             sums: sums.as_global(),
-            a: evenpath_kernels::Pattern {
+            a: evenpath_kernels::GlobalPattern {
                 row_offsets: a.row_offsets.as_global().skip(rows.start),
                 rows: rows.len() as u32,
                 ..a.view()

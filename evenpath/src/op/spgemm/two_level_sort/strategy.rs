@@ -7,15 +7,15 @@ use evenpath_kernels::spgemm::two_level_sort::{
     AddProducts, ListEntries, PlaceTiles, SortProducts, WeighEntries,
 };
 
+use super::batches::ReusableProduct;
 use super::entries::BlockSort;
-use super::parts::Sorted;
 use super::recorder::Recorder;
 use super::rows::ProductOrder;
-use super::{cut_rows, parts};
+use super::{batches, cut_rows};
 use crate::device::{DeviceVec, Kernels};
-use crate::format::csr::Pattern;
-use crate::op::spgemm::base::{Arrays, Operands, Workspace, convert_offsets};
-use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
+use crate::format::csr::DevicePattern;
+use crate::op::spgemm::base::{ProductArrays, SpgemmOperands, Workspace, convert_offsets};
+use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, Strategy};
 use crate::operand::OpError;
 use crate::sequence::scan::sum_kernel;
 use crate::{Offset, Value};
@@ -56,24 +56,31 @@ impl<O: Offset> TwoLevelSort<O> {
 }
 
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for TwoLevelSort<O> {
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<FirstRun<V, C>, OpError> {
         let product = &operands.product();
-        let Sorted { arrays, products, order } =
-            parts::multiply::<V, O, C>(product, self.sort, workspace, &mut Recorder::default())?;
-        let Arrays { row_offsets, column_indices, values } = arrays;
+        let ReusableProduct { arrays, products, order } =
+            batches::multiply::<V, O, C>(product, self.sort, workspace, &mut Recorder::default())?;
+        let ProductArrays { row_offsets, column_indices, values } = arrays;
         let nonzeros = column_indices.len() as u64;
         // If another run was first, its order is kept.
         let known = self.known.get_or_init(|| Known { products, nonzeros, order });
         let row_offsets = convert_offsets(&row_offsets)?;
-        Ok(Found { arrays: Arrays { row_offsets, column_indices, values }, repeats: known.order.is_some() })
+        Ok(FirstRun {
+            arrays: ProductArrays { row_offsets, column_indices, values },
+            repeats: known.order.is_some(),
+        })
     }
 }
 
 impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for TwoLevelSort<O> {
     fn again(
         &self,
-        operands: Operands<'_, V, O>,
-        _pattern: &Pattern<C>,
+        operands: SpgemmOperands<'_, V, O>,
+        _pattern: &DevicePattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
         let product = &operands.product();

@@ -6,10 +6,10 @@ use evenpath_kernels::spgemm::two_level_sort::{
 use evenpath_simt::kernel::KernelInfo;
 
 use super::entries::{BlockSort, TileEntries};
-use super::setup::{Entries, tile_len};
+use super::setup::{ProductEntries, tile_len};
 use crate::Offset;
 use crate::device::{Device, DeviceSlice, DeviceVec};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::operation::Operator;
 use crate::sequence::scan::{self, ScanOptions};
@@ -31,8 +31,8 @@ impl SortedTiles {
     /// that no tile cuts; none if tiles are sorted by column alone.
     pub(super) fn sort<O: Offset>(
         device: &Device,
-        entries: &Entries<O>,
-        b: &Pattern<O>,
+        entries: &ProductEntries<O>,
+        b: &DevicePattern<O>,
         lengths: &mut DeviceSlice<u32>,
         sort: BlockSort,
     ) -> Result<(Self, TileEntries), OpError> {

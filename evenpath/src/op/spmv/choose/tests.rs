@@ -3,7 +3,7 @@
 use evenpath_simt::ScalarType;
 
 use super::super::features::{Copies, Features};
-use super::super::found_windows::Found;
+use super::super::found_windows::WindowStatistics;
 use super::super::gathers::Gathers;
 use super::super::lengths::{Lengths, Long};
 use super::super::methods;
@@ -92,12 +92,12 @@ fn grid(rows: u64, mean: f64) -> impl Iterator<Item = Features> {
 /// other and scattered ones where that is counted.
 fn variants(features: Features) -> impl Iterator<Item = Features> {
     let nonzeros = features.nonzeros;
-    let windows: Vec<Option<Found>> = if features.may_have_windows() {
+    let windows: Vec<Option<WindowStatistics>> = if features.may_have_windows() {
         [0, nonzeros / 10 * 9, nonzeros]
             .into_iter()
             .flat_map(|covered| [1, 3].map(|uses| (covered, covered / uses)))
             .flat_map(|(covered, elements)| {
-                [0, nonzeros / 2].map(|near| Some(Found::of(covered, elements, near)))
+                [0, nonzeros / 2].map(|near| Some(WindowStatistics::of(covered, elements, near)))
             })
             .chain([None])
             .collect()

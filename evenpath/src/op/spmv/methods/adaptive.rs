@@ -5,7 +5,7 @@ use super::block_size::with_block_size;
 use super::row_blocks::{RowBlocks, cut_rows};
 use crate::device::{DeviceError, DeviceVec, Launch, Launcher};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::ROW_BLOCKS;
 use crate::op::spmv::details::SpmvDetails;
@@ -13,7 +13,7 @@ use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy, boxed};
 use crate::op::spmv::thresholds::ROW_BLOCK_MEAN;
 use crate::operand::OpError;
@@ -159,20 +159,20 @@ impl Kinds {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Adaptive<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Adaptive<V, O> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let block_rows = self.block_rows.as_global();
         // SAFETY: the row blocks are the matrix's, and their first rows are one more than the grid has blocks.
         unsafe { product.launch(&self.launch, |product| AdaptiveRows { product, block_rows }) }
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let details = |Kinds { stream, vector, long_vector }| SpmvDetails::RowBlocks {
             by_stream: stream,
             by_vector: vector,
             by_long_vector: long_vector,
         };
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
             details: self.kinds.map(details),

@@ -1,9 +1,9 @@
 use evenpath_kernels::spmv::{BinnedRows, ListLongRows, LongRows, NumberPieces};
 
-use super::row_tiles::{Group, fit};
+use super::row_tiles::{WarpRows, fit};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::BINNED;
 use crate::op::spmv::details::SpmvDetails;
@@ -11,7 +11,7 @@ use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::operand::tagged_sums::TaggedSums;
@@ -48,7 +48,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for BinnedMethod {
 /// Row tiles, with long rows cut into pieces.
 struct Binned<V: Value, O: Offset> {
     launch: Launch<BinnedRows<V, O>>,
-    group: Group,
+    group: WarpRows,
     lengths: Lengths,
     long_rows: DeviceVec<u32>,
     first_pieces: DeviceVec<u32>,
@@ -114,8 +114,8 @@ impl<V: Value, O: Offset> Binned<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Binned<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Binned<V, O> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let mut work = self.sums.lock()?;
         let long = LongRows {
             rows: self.long_rows.as_global(),
@@ -130,13 +130,13 @@ impl<V: Value, O: Offset> Schedule<V, O> for Binned<V, O> {
         unsafe { product.launch(&self.launch, |product| BinnedRows { product, long, lanes_log2 }) }
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let long = self.lengths.long;
         let workspace_bytes =
             self.long_rows.bytes() + self.first_pieces.bytes() + self.piece_rows.bytes() + self.sums.bytes();
         let details =
             SpmvDetails::Binned { rows_per_warp: self.group.rows, long_rows: long.rows, pieces: long.pieces };
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
             details: Some(details),

@@ -3,10 +3,10 @@
 use crate::cpu::{SpmvCut, SpmvGroups, SpmvTiles};
 use crate::device::DeviceError;
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::features::Copies;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Choice, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, Choice, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
 use crate::{Offset, Value};
@@ -29,7 +29,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for RowParallelMethod {
 }
 
 /// A cut matrix.
-struct Cpu {
+struct CpuSpmv {
     tiles: SpmvTiles,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn build<V: Value, O: Offset>(
 ) -> Boxed<V, O> {
     let (row_offsets, column_indices) = pattern(matrix);
     let groups = if copies == Copies::Nothing { SpmvGroups::Found } else { SpmvGroups::Copied };
-    Box::new(Cpu { tiles: SpmvTiles::new(row_offsets, column_indices, cut, groups) })
+    Box::new(CpuSpmv { tiles: SpmvTiles::new(row_offsets, column_indices, cut, groups) })
 }
 
 /// The row offsets and column indices.
@@ -68,8 +68,8 @@ fn pattern<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> (&[O], &[u32]) {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Cpu {
-    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for CpuSpmv {
+    fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let values = matrix.values();
         let view = matrix.pattern().host_view(&values);
         if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
@@ -78,8 +78,8 @@ impl<V: Value, O: Offset> Schedule<V, O> for Cpu {
         Ok(())
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let (tiles, workspace_bytes) = (self.tiles.len() as u64, self.tiles.bytes() as u64);
-        Shape { tiles, workspace_bytes, ..Shape::default() }
+        ScheduleShape { tiles, workspace_bytes, ..ScheduleShape::default() }
     }
 }

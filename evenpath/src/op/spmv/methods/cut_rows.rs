@@ -1,4 +1,4 @@
-use evenpath_kernels::Pattern;
+use evenpath_kernels::GlobalPattern;
 use evenpath_kernels::spmv::{self as kernels, FindCutRows};
 
 use crate::device::{Device, DeviceSlice, DeviceVec};
@@ -15,8 +15,8 @@ pub(super) struct CutRows {
 }
 
 /// How rows are cut into tiles.
-pub(super) struct Cut<'a, O: Offset> {
-    pub(super) pattern: Pattern<O>,
+pub(super) struct TileCuts<'a, O: Offset> {
+    pub(super) pattern: GlobalPattern<O>,
     /// The row in which each tile begins, and the number of rows; `tiles` + 1.
     pub(super) tile_rows: &'a DeviceSlice<u32>,
     pub(super) tiles: u32,
@@ -27,7 +27,7 @@ pub(super) struct Cut<'a, O: Offset> {
 
 impl CutRows {
     /// Finds the rows that are cut.
-    pub(super) fn find<V: Value, O: Offset>(device: &Device, cut: &Cut<'_, O>) -> Result<Self, OpError> {
+    pub(super) fn find<V: Value, O: Offset>(device: &Device, cut: &TileCuts<'_, O>) -> Result<Self, OpError> {
         let tiles = cut.tiles as usize;
         let mut spans = device.uninitialized(tiles + 1)?;
         let launch = device.kernel().threads(tiles + 1)?;

@@ -1,12 +1,12 @@
 use evenpath_kernels::spmv::{self as kernels, FlatFillEmptyRows, FlatPartition, FlatTile};
-use evenpath_kernels::{CsrView, Pattern};
+use evenpath_kernels::{GlobalCsr, GlobalPattern};
 use evenpath_simt::kernel::Kernel;
 
-use super::cut_rows::{Cut, CutRows};
+use super::cut_rows::{CutRows, TileCuts};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
 use crate::format::filled_rows::FilledRows;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::FLAT;
 use crate::op::spmv::details::SpmvDetails;
@@ -14,7 +14,7 @@ use crate::op::spmv::features::{ByWindows, Features};
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
@@ -109,20 +109,20 @@ pub(super) fn cut_evenly<V: Value, O: Offset>(
     // SAFETY: the views are of the offsets of the rows that have nonzeros, one more than these, and of `tile_rows`,
     // `tiles` + 1 long, and buffers are freed in the stream's order.
     unsafe { launch.launch(partition) }?;
-    let cut = Cut { pattern, tile_rows: &tile_rows, tiles, tile_items, counts_row_ends: false };
+    let cut = TileCuts { pattern, tile_rows: &tile_rows, tiles, tile_items, counts_row_ends: false };
     let cut_rows = CutRows::find::<V, O>(device, &cut)?;
     Ok((tile_rows, cut_rows))
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Flat<V, O> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let rows = product.matrix.nrows();
         let mut work = self.cut_rows.sums.lock()?;
         let (tile_rows, cut_rows) = (self.tile_rows.as_global(), self.cut_rows.view(&mut work));
-        let tile = |product: kernels::Product<V, O>| {
-            let Pattern { row_offsets, rows, .. } = self.filled.pattern(product.matrix.pattern());
-            let matrix = CsrView { row_offsets, rows, ..product.matrix };
-            let product = kernels::Product { matrix, ..product };
+        let tile = |product: kernels::SpmvArguments<V, O>| {
+            let GlobalPattern { row_offsets, rows, .. } = self.filled.pattern(product.matrix.pattern());
+            let matrix = GlobalCsr { row_offsets, rows, ..product.matrix };
+            let product = kernels::SpmvArguments { matrix, ..product };
             FlatTile { product, tile_rows, filled_rows: self.filled.map(), cut_rows }
         };
         // SAFETY: the tiles, the cut rows and the rows that have nonzeros are the matrix's.
@@ -132,16 +132,15 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
         }
         // SAFETY: there are no other views, and a thread for each row.
         unsafe {
-            product.launch(&self.fill_launch, |kernels::Product { matrix, update, .. }| FlatFillEmptyRows {
-                pattern: matrix.pattern(),
-                update,
+            product.launch(&self.fill_launch, |kernels::SpmvArguments { matrix, update, .. }| {
+                FlatFillEmptyRows { pattern: matrix.pattern(), update }
             })
         }
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let tiles = u64::from(self.tile_launch.grid());
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(self.tile_launch.info())),
             tiles,
             details: Some(SpmvDetails::Flat { filled_rows: self.filled.count }),

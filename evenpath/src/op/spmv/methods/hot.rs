@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use evenpath_kernels::CsrView;
+use evenpath_kernels::GlobalCsr;
 use evenpath_kernels::spmv::{
     self as kernels, CountColumns, EncodeHotColumns, GatherHotColumns, HOT_TILE, HotColumns, MarkRowEnds,
 };
@@ -13,13 +13,13 @@ use super::flat::cut_evenly;
 use crate::device::{Device, DeviceError, DeviceVec, Kernels, Launch};
 use crate::format::DeviceCsr;
 use crate::format::filled_rows::FilledRows;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Request, Strategy, boxed};
 use crate::op::spmv::thresholds::{COPY_MEAN, HOT_NONZEROS, HOT_TENTHS, HOT_X_TENTHS};
 use crate::operand::{OpError, Pairs};
@@ -82,7 +82,7 @@ struct Hot<V: Value, O: Offset> {
     /// Only if hot columns are many.
     gather: Option<Launch<GatherHotColumns<V, O>>>,
     launch: Launch<HotColumns<V, O>>,
-    columns: Columns,
+    columns: HotColumnList,
     codes: DeviceVec<u32>,
     /// The row of each chunk's first nonzero, among those that have some, and their number; `chunks` + 1.
     chunk_rows: DeviceVec<u32>,
@@ -96,14 +96,14 @@ struct Hot<V: Value, O: Offset> {
 }
 
 /// The columns with the most nonzeros.
-struct Columns {
+struct HotColumnList {
     /// Ascending.
     hot: DeviceVec<u32>,
     /// Their nonzeros.
     covered: u64,
 }
 
-impl Columns {
+impl HotColumnList {
     /// Finds them; waits for the device. There is at least one if the matrix has nonzeros.
     fn find<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let device = matrix.device();
@@ -187,7 +187,7 @@ impl<V: Value, O: Offset> Hot<V, O> {
     /// Finds the hot columns and codes all. `None` if the matrix has too many columns or nonzeros, or hot columns are not wanted.
     fn with_columns(
         matrix: &DeviceCsr<V, O>,
-        are_wanted: impl FnOnce(&Columns) -> bool,
+        are_wanted: impl FnOnce(&HotColumnList) -> bool,
     ) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
         let tiles = matrix.nnz().div_ceil(HOT_TILE as usize);
@@ -195,7 +195,7 @@ impl<V: Value, O: Offset> Hot<V, O> {
             return Ok(None);
         }
         device.prepare(all_kernels::<V, O>)?;
-        let columns = Columns::find(matrix)?;
+        let columns = HotColumnList::find(matrix)?;
         if !are_wanted(&columns) {
             return Ok(None);
         }
@@ -232,14 +232,14 @@ impl<V: Value, O: Offset> Hot<V, O> {
 /// A product with all rows of its matrix, or with none, where there is nothing to write for empty ones.
 fn with_rows_if<V: Value, O: Offset>(
     condition: bool,
-    product: kernels::Product<V, O>,
-) -> kernels::Product<V, O> {
+    product: kernels::SpmvArguments<V, O>,
+) -> kernels::SpmvArguments<V, O> {
     let rows = if condition { product.matrix.rows } else { 0 };
-    kernels::Product { matrix: CsrView { rows, ..product.matrix }, ..product }
+    kernels::SpmvArguments { matrix: GlobalCsr { rows, ..product.matrix }, ..product }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Hot<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Hot<V, O> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let mut elements = self.elements.lock().unwrap_or_else(PoisonError::into_inner);
         let mut work = self.cut_rows.sums.lock()?;
         let hot_columns = self.columns.hot.as_global();
@@ -251,7 +251,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Hot<V, O> {
             // if some are empty, for each row.
             unsafe {
                 product.launch(gather, |product| {
-                    let kernels::Product { x, update, .. } = product;
+                    let kernels::SpmvArguments { x, update, .. } = product;
                     let pattern = with_rows_if(has_empty_rows, product).matrix.pattern();
                     GatherHotColumns { pattern, x, hot_columns, hot_x, update, hot }
                 })
@@ -281,10 +281,10 @@ impl<V: Value, O: Offset> Schedule<V, O> for Hot<V, O> {
         false
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let elements = self.elements.lock().unwrap_or_else(PoisonError::into_inner).bytes();
         let lists = self.columns.hot.bytes() + self.chunk_rows.bytes() + self.filled.bytes();
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.chunks),
             details: Some(SpmvDetails::HotColumns {

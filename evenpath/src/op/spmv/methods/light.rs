@@ -6,10 +6,10 @@ use super::block_size::with_block_size;
 use super::lanes::checked_lanes;
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
@@ -74,8 +74,8 @@ impl<V: Value, O: Offset> Light<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Light<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Light<V, O> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let mut next_row = self.next_row.lock().unwrap_or_else(PoisonError::into_inner);
         next_row.set_zero()?;
         let (next_row, lanes, turns) = (next_row.as_global_mut(), self.lanes, self.turns);
@@ -87,9 +87,9 @@ impl<V: Value, O: Offset> Schedule<V, O> for Light<V, O> {
         SpmvMethod::Light { lanes: Some(self.lanes), block_size: self.block_size }
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let Self { launch, next_row, .. } = self;
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(launch.info())),
             tiles: u64::from(launch.grid()),
             details: Some(SpmvDetails::Light { lanes: self.lanes, rows_per_draw: self.turns }),

@@ -2,18 +2,18 @@ use evenpath_kernels::spmv::MergeTile;
 use evenpath_simt::kernel::Kernel;
 
 use super::cpu;
-use super::cut_rows::{Cut, CutRows};
+use super::cut_rows::{CutRows, TileCuts};
 use crate::cpu::SpmvCut;
 use crate::device::{DeviceError, DeviceKind, Launch};
 use crate::format::DeviceCsr;
 use crate::format::path_tiles::PathTiles;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::MERGE_PATH;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
@@ -35,7 +35,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for MergePathMethod {
         if matrix.device().kind() == DeviceKind::Cpu {
             return Ok(cpu::build(matrix, SpmvCut::MergePath, request.copies));
         }
-        Ok(Box::new(Merge::analyze(matrix, Gathers::of(matrix)?)?))
+        Ok(Box::new(MergeSchedule::analyze(matrix, Gathers::of(matrix)?)?))
     }
 
     fn estimate(&self, features: &Features) -> Option<f64> {
@@ -51,18 +51,18 @@ impl<V: Value, O: Offset> Strategy<V, O> for MergePathMethod {
         matrix: &DeviceCsr<V, O>,
         features: &Features,
     ) -> Result<Option<Boxed<V, O>>, OpError> {
-        Ok(Some(Box::new(Merge::analyze(matrix, features.gathers)?)))
+        Ok(Some(Box::new(MergeSchedule::analyze(matrix, features.gathers)?)))
     }
 }
 
 /// Cut of the merge path into equal parts, with its launch.
-struct Merge<V: Value, O: Offset> {
+struct MergeSchedule<V: Value, O: Offset> {
     launch: Launch<MergeTile<V, O>>,
     tiles: PathTiles,
     cut_rows: CutRows,
 }
 
-impl<V: Value, O: Offset> Merge<V, O> {
+impl<V: Value, O: Offset> MergeSchedule<V, O> {
     /// Cuts the merge of row ends and nonzeros into tiles.
     fn analyze(matrix: &DeviceCsr<V, O>, gathers: Gathers) -> Result<Self, OpError> {
         let device = matrix.device();
@@ -73,7 +73,7 @@ impl<V: Value, O: Offset> Merge<V, O> {
         };
         let (tiles, launch) = PathTiles::find(matrix, device.instance(kernel))?;
         let launch = gathers.divide(launch);
-        let cut = Cut {
+        let cut = TileCuts {
             pattern: matrix.pattern().view(),
             tile_rows: &tiles.rows,
             tiles: tiles.count,
@@ -85,17 +85,22 @@ impl<V: Value, O: Offset> Merge<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Merge<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for MergeSchedule<V, O> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let mut work = self.cut_rows.sums.lock()?;
         let (tile_rows, cut_rows) = (self.tiles.rows.as_global(), self.cut_rows.view(&mut work));
         // SAFETY: the tiles and the cut rows are the matrix's.
         unsafe { product.launch(&self.launch, |product| MergeTile { product, tile_rows, cut_rows }) }
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let tiles = u64::from(self.tiles.count);
         let workspace_bytes = self.tiles.bytes() + self.cut_rows.bytes();
-        Shape { tile: Some(Tile::of(self.launch.info())), tiles, workspace_bytes, ..Shape::default() }
+        ScheduleShape {
+            tile: Some(Tile::of(self.launch.info())),
+            tiles,
+            workspace_bytes,
+            ..ScheduleShape::default()
+        }
     }
 }

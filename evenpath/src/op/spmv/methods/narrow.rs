@@ -5,17 +5,17 @@ use evenpath_kernels::vector::Iota;
 use evenpath_simt::ScalarType;
 
 use super::row_blocks::RowBlocks;
-use super::row_tiles::{Group, fit};
+use super::row_tiles::{WarpRows, fit};
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels, Launch};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Request, Strategy, boxed, or_too_long};
 use crate::op::spmv::thresholds::{NARROW_HUNDREDTHS, ROW_BLOCK_MEAN};
 use crate::operand::{OpError, Pairs};
@@ -82,20 +82,20 @@ fn pays_beside(features: &Features, fastest: SpmvMethod) -> bool {
 
 /// Rows whose columns have codes of 16 bits.
 struct Narrow<V: Value, O: Offset> {
-    rows: Rows<V, O>,
-    codes: Codes,
+    rows: NarrowLaunch<V, O>,
+    codes: EncodedColumns,
 }
 
 /// How rows are cut: as measures better for the type of the values.
-enum Rows<V: Value, O: Offset> {
+enum NarrowLaunch<V: Value, O: Offset> {
     /// Row blocks, for f64.
     Blocks { launch: Launch<NarrowBlocks<V, O>>, block_rows: DeviceVec<u32> },
     /// Row tiles, for f32: groups of rows, `tile_rows` of which have a directory.
-    Tiles { launch: Launch<NarrowRows<V, O>>, group: Group, tile_rows: u32 },
+    Tiles { launch: Launch<NarrowRows<V, O>>, group: WarpRows, tile_rows: u32 },
 }
 
 /// The columns of the nonzeros of tiles of rows, as codes of 16 bits.
-struct Codes {
+struct EncodedColumns {
     /// Two per word.
     pairs: DeviceVec<u32>,
     nonzeros: u64,
@@ -109,7 +109,7 @@ struct Codes {
     shared: u64,
 }
 
-impl Codes {
+impl EncodedColumns {
     /// Codes the columns of the tiles that begin with the given rows, and waits for that. Tiles share codes if they begin
     /// equally far after a multiple of `alignment`.
     fn new<V: Value, O: Offset>(
@@ -209,8 +209,8 @@ impl<V: Value, O: Offset> Narrow<V, O> {
             let limit = launcher.info().tile_items() as u32;
             let RowBlocks { block_rows } = RowBlocks::cut(matrix, lengths, limit)?;
             let launch = gathers.divide(launcher.blocks(block_rows.len() - 1)?);
-            let codes = Codes::new(matrix, &block_rows, 1)?;
-            return Ok(Some(Self { rows: Rows::Blocks { launch, block_rows }, codes }));
+            let codes = EncodedColumns::new(matrix, &block_rows, 1)?;
+            return Ok(Some(Self { rows: NarrowLaunch::Blocks { launch, block_rows }, codes }));
         }
         let (kernel, group) = fit::<NarrowRows<V, O>>(lengths.mean);
         let (rows, nonzeros) = (matrix.nrows(), matrix.nnz());
@@ -222,8 +222,8 @@ impl<V: Value, O: Offset> Narrow<V, O> {
         let tile_rows = 1 << tile_rows.clamp(group.rows, TILE_ROWS).ilog2();
         let starts: Vec<u32> = (0..rows as u32).step_by(tile_rows as usize).chain([rows as u32]).collect();
         // Eight nonzeros: loads of four begin at a multiple of that.
-        let codes = Codes::new(matrix, &device.upload(&starts)?, 8)?;
-        Ok(Some(Self { rows: Rows::Tiles { launch, group, tile_rows }, codes }))
+        let codes = EncodedColumns::new(matrix, &device.upload(&starts)?, 8)?;
+        Ok(Some(Self { rows: NarrowLaunch::Tiles { launch, group, tile_rows }, codes }))
     }
 
     /// Returns whether few enough columns are without codes.
@@ -232,17 +232,17 @@ impl<V: Value, O: Offset> Narrow<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Narrow<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Narrow<V, O> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         match &self.rows {
-            Rows::Blocks { launch, block_rows } => {
+            NarrowLaunch::Blocks { launch, block_rows } => {
                 let (columns, block_rows) = (self.codes.singles(), block_rows.as_global());
                 let kernel = |product| NarrowBlocks { product, columns, block_rows };
                 // SAFETY: the row blocks and the codes are the matrix's, and what a code stands for is a column of it;
                 // column indices are there if a tile has no codes.
                 unsafe { product.launch(launch, kernel) }
             }
-            Rows::Tiles { launch, group, tile_rows } => {
+            NarrowLaunch::Tiles { launch, group, tile_rows } => {
                 let (tile_rows_log2, lanes_log2) = (tile_rows.ilog2(), group.lanes_log2);
                 let columns = self.codes.pairs();
                 let kernel = |product| NarrowRows { product, columns, tile_rows_log2, lanes_log2 };
@@ -256,16 +256,16 @@ impl<V: Value, O: Offset> Schedule<V, O> for Narrow<V, O> {
         self.codes.whole > 0
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let details = SpmvDetails::NarrowColumns {
             without_code: self.codes.whole,
             with_others_codes: self.codes.shared,
         };
         let (info, tiles, bytes) = match &self.rows {
-            Rows::Blocks { launch, block_rows } => (launch.info(), launch.grid(), block_rows.bytes()),
-            Rows::Tiles { launch, .. } => (launch.info(), launch.grid(), 0),
+            NarrowLaunch::Blocks { launch, block_rows } => (launch.info(), launch.grid(), block_rows.bytes()),
+            NarrowLaunch::Tiles { launch, .. } => (launch.info(), launch.grid(), 0),
         };
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(info)),
             tiles: u64::from(tiles),
             details: Some(details),

@@ -2,11 +2,11 @@
 
 use crate::device::DeviceError;
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmm::Column;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
 use crate::{Compute, Offset, Storage, Value};
@@ -43,8 +43,8 @@ pub(in crate::op::spmv) fn build<S: Storage, O: Offset, T: Storage<Computed = Co
 /// A matrix with its long rows cut into pieces.
 struct OneColumn<T: Storage>(Column<T>);
 
-impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> Schedule<S, O, T> for OneColumn<T> {
-    fn run(&self, product: Product<'_, S, O, T>) -> Result<(), DeviceError> {
+impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmvSchedule<S, O, T> for OneColumn<T> {
+    fn run(&self, product: SpmvCall<'_, S, O, T>) -> Result<(), DeviceError> {
         self.0.run(product)
     }
 
@@ -52,7 +52,7 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> Schedule<S, O, T>
         SpmvMethod::OneColumn { multiprocessors: self.0.info().options().multiprocessors }
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let info = self.0.info();
         let details = SpmvDetails::OneColumn {
             long_rows: info.long_rows,
@@ -60,7 +60,7 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> Schedule<S, O, T>
             longest: info.longest,
             longest_piece: info.longest_piece,
         };
-        Shape {
+        ScheduleShape {
             tile: self.0.tile,
             tiles: self.0.tiles,
             // The CPU cuts no rows.

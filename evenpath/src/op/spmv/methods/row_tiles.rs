@@ -3,7 +3,7 @@ use evenpath_simt::kernel::{self, KernelInfo};
 
 use crate::device::{DeviceError, Launch};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::ROW_TILES;
 use crate::op::spmv::details::SpmvDetails;
@@ -11,7 +11,7 @@ use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::policy::Tile;
@@ -30,7 +30,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for RowTilesMethod {
 
     fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
         let (gathers, lengths) = (Gathers::of(matrix)?, Lengths::count(matrix)?);
-        or_too_long(RowTiles::new(matrix, lengths, gathers)?, SpmvMethod::RowTiles, lengths)
+        or_too_long(RowTilesSchedule::new(matrix, lengths, gathers)?, SpmvMethod::RowTiles, lengths)
     }
 
     fn estimate(&self, features: &Features) -> Option<f64> {
@@ -42,26 +42,26 @@ impl<V: Value, O: Offset> Strategy<V, O> for RowTilesMethod {
         matrix: &DeviceCsr<V, O>,
         features: &Features,
     ) -> Result<Option<Boxed<V, O>>, OpError> {
-        Ok(boxed(RowTiles::new(matrix, features.lengths, features.gathers)?))
+        Ok(boxed(RowTilesSchedule::new(matrix, features.lengths, features.gathers)?))
     }
 }
 
 /// Every warp takes the same number of consecutive rows.
-struct RowTiles<V: Value, O: Offset> {
+struct RowTilesSchedule<V: Value, O: Offset> {
     launch: Launch<Kernel<V, O>>,
-    group: Group,
+    group: WarpRows,
 }
 
 /// How a warp takes rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Group {
+pub(super) struct WarpRows {
     /// Rows of a warp.
     pub(super) rows: u32,
     /// log2 of the lanes per row.
     pub(super) lanes_log2: u32,
 }
 
-impl Group {
+impl WarpRows {
     /// 32 rows per warp for each that a lane sums, or fewer with several lanes per row.
     pub(super) fn all(rows_per_lane: u32) -> impl Iterator<Item = Self> {
         let most = if rows_per_lane == 1 { 5 } else { 0 };
@@ -82,7 +82,7 @@ impl Group {
 }
 
 /// The instance of a kernel of row tiles, and the groups, that suit rows of `mean` nonzeros best.
-pub(super) fn fit<K: kernel::Kernel>(mean: f64) -> (&'static KernelInfo, Group) {
+pub(super) fn fit<K: kernel::Kernel>(mean: f64) -> (&'static KernelInfo, WarpRows) {
     let instances = K::INSTANCES.iter().filter(|info| info.types == K::TYPES);
     let candidates = instances.flat_map(|&info| {
         let rows_per_lane = match info.variant {
@@ -90,9 +90,9 @@ pub(super) fn fit<K: kernel::Kernel>(mean: f64) -> (&'static KernelInfo, Group) 
             "TwoRows" => 2,
             _ => 1,
         };
-        Group::all(rows_per_lane).map(move |group| (info, group))
+        WarpRows::all(rows_per_lane).map(move |group| (info, group))
     });
-    let fitness = |&(info, group): &(&KernelInfo, Group)| {
+    let fitness = |&(info, group): &(&KernelInfo, WarpRows)| {
         group.fitness(mean, 32 * info.items_per_thread).unwrap_or(f64::NEG_INFINITY)
     };
     match candidates.max_by(|left, right| fitness(left).total_cmp(&fitness(right))) {
@@ -101,7 +101,7 @@ pub(super) fn fit<K: kernel::Kernel>(mean: f64) -> (&'static KernelInfo, Group) 
     }
 }
 
-impl Group {
+impl WarpRows {
     /// Returns whether 32 bits hold every place in the nonzeros of a group of rows.
     pub(super) fn counts(self, nonzeros: usize, longest: u64) -> bool {
         longest.saturating_mul(u64::from(self.rows)).min(nonzeros as u64) <= GROUP_LIMIT
@@ -113,7 +113,7 @@ impl Group {
     }
 }
 
-impl<V: Value, O: Offset> RowTiles<V, O> {
+impl<V: Value, O: Offset> RowTilesSchedule<V, O> {
     /// The tiles that suit rows of these lengths; `None` if a group of rows is longer than a kernel counts.
     fn new(matrix: &DeviceCsr<V, O>, lengths: Lengths, gathers: Gathers) -> Result<Option<Self>, OpError> {
         let (info, group) = fit::<Kernel<V, O>>(lengths.mean);
@@ -126,15 +126,15 @@ impl<V: Value, O: Offset> RowTiles<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for RowTiles<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for RowTilesSchedule<V, O> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let lanes_log2 = self.group.lanes_log2;
         // SAFETY: there are no other views, and a warp for each group of rows.
         unsafe { product.launch(&self.launch, |product| Kernel { product, lanes_log2 }) }
     }
 
-    fn shape(&self) -> Shape {
-        Shape {
+    fn shape(&self) -> ScheduleShape {
+        ScheduleShape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
             details: Some(SpmvDetails::RowTiles { rows_per_warp: self.group.rows }),

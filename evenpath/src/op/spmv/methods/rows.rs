@@ -3,14 +3,14 @@ use evenpath_kernels::spmv::{BlockRows, VectorRows};
 use super::lanes::checked_lanes;
 use crate::device::{DeviceError, Launch, MAX_GRID};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::{BLOCK, LANES};
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::{self, Features};
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::Tile;
@@ -76,8 +76,8 @@ impl<V: Value, O: Offset> Vector<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Vector<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Vector<V, O> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let lanes = self.lanes;
         // SAFETY: there are no other views, and `lanes` threads for each row.
         unsafe { product.launch(&self.launch, |product| VectorRows { product, lanes }) }
@@ -90,12 +90,12 @@ impl<V: Value, O: Offset> Schedule<V, O> for Vector<V, O> {
         }
     }
 
-    fn shape(&self) -> Shape {
-        Shape {
+    fn shape(&self) -> ScheduleShape {
+        ScheduleShape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
             details: Some(SpmvDetails::Lanes { lanes: self.lanes }),
-            ..Shape::default()
+            ..ScheduleShape::default()
         }
     }
 }
@@ -109,7 +109,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for BlockMethod {
     }
 
     fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
-        Ok(Box::new(Block::new(matrix)?))
+        Ok(Box::new(BlockPerRow::new(matrix)?))
     }
 
     fn estimate(&self, features: &Features) -> Option<f64> {
@@ -122,12 +122,12 @@ impl<V: Value, O: Offset> Strategy<V, O> for BlockMethod {
 }
 
 /// One block per row.
-struct Block<V: Value, O: Offset> {
+struct BlockPerRow<V: Value, O: Offset> {
     launch: Launch<BlockRows<V, O>>,
     rows: u64,
 }
 
-impl<V: Value, O: Offset> Block<V, O> {
+impl<V: Value, O: Offset> BlockPerRow<V, O> {
     fn new(matrix: &DeviceCsr<V, O>) -> Result<Self, DeviceError> {
         // If the grid has fewer blocks than there are rows, blocks take several.
         let launch = matrix.device().kernel().blocks(matrix.nrows().min(MAX_GRID as usize))?;
@@ -135,13 +135,17 @@ impl<V: Value, O: Offset> Block<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Block<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for BlockPerRow<V, O> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         // SAFETY: there are no other views, and any number of blocks will do.
         unsafe { product.launch(&self.launch, |product| BlockRows { product }) }
     }
 
-    fn shape(&self) -> Shape {
-        Shape { tile: Some(Tile::of(self.launch.info())), tiles: self.rows, ..Shape::default() }
+    fn shape(&self) -> ScheduleShape {
+        ScheduleShape {
+            tile: Some(Tile::of(self.launch.info())),
+            tiles: self.rows,
+            ..ScheduleShape::default()
+        }
     }
 }

@@ -11,16 +11,16 @@ use parking_lot::Mutex;
 
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels, Launch, no_output};
 use crate::format::DeviceCsr;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::format::row_order::row_map;
 use crate::format::values::{CopyState, ValueCopy};
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::{Copies, Features};
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Request, Strategy, boxed, too_long};
 use crate::op::spmv::thresholds::{COPY_MEAN, SLICED_QUARTERS, SLICED_SLOTS};
 use crate::operand::OpError;
@@ -79,14 +79,14 @@ struct Sliced<V: Value, O: Offset> {
 
 /// The values in their slots, which follow those of the matrix.
 struct SlicedCopy<V: Value, O: Offset> {
-    pattern: Arc<Pattern<O>>,
+    pattern: Arc<DevicePattern<O>>,
     fill: Launch<FillSlices<V, O>>,
-    layout: Layout,
+    layout: SlicedLayout,
     values: Mutex<(DeviceVec<V>, CopyState)>,
 }
 
 /// Where rows are stored.
-struct Layout {
+struct SlicedLayout {
     order: Option<DeviceVec<u32>>,
     slice_offsets: DeviceVec<u64>,
     slots: u64,
@@ -101,7 +101,7 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
         .and::<SlicedEll<V>>()
 }
 
-impl Layout {
+impl SlicedLayout {
     /// The layout with the least padding; waits for the device.
     fn find<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let unsorted = Self::of_order(matrix, None)?;
@@ -186,7 +186,7 @@ impl<V: Value, O: Offset> Sliced<V, O> {
     fn of_most_slots(matrix: &DeviceCsr<V, O>, most_slots: f64) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
         device.prepare(kernels::<V, O>)?;
-        let layout = Layout::find(matrix)?;
+        let layout = SlicedLayout::find(matrix)?;
         let slots = layout.slots;
         if slots > SLOTS_OF_ANY && slots as f64 > most_slots * matrix.nnz() as f64 {
             return Ok(None);
@@ -205,8 +205,8 @@ impl<V: Value, O: Offset> Sliced<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Sliced<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Sliced<V, O> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let (matrix, copy) = (product.matrix, &self.copy);
         // Held until the launch, so that the slots stay those of the values.
         let values = matrix.values();
@@ -235,9 +235,9 @@ impl<V: Value, O: Offset> Schedule<V, O> for Sliced<V, O> {
         false
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let SlicedCopy { layout, values, .. } = &*self.copy;
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
             details: Some(SpmvDetails::SlicedEll { slots: layout.slots, is_sorted: layout.order.is_some() }),

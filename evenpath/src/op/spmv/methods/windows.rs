@@ -1,16 +1,16 @@
 use evenpath_kernels::spmv::{self as kernels, AlignedProduct, FindWindows, RowWindows, WINDOW_TOTALS};
 
-use super::row_tiles::{Group, fit};
+use super::row_tiles::{WarpRows, fit};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::Features;
-use crate::op::spmv::found_windows::Found;
+use crate::op::spmv::found_windows::WindowStatistics;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::operand::aligned::Aligned;
@@ -33,7 +33,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for WindowsMethod {
 
     fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
         let lengths = Lengths::count(matrix)?;
-        or_too_long(Windows::find(matrix, lengths)?, SpmvMethod::Windows, lengths)
+        or_too_long(WindowsSchedule::find(matrix, lengths)?, SpmvMethod::Windows, lengths)
     }
 
     fn examine(
@@ -44,7 +44,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for WindowsMethod {
         if !features.may_have_windows() {
             return Ok(None);
         }
-        let windows = Windows::find(matrix, features.lengths)?;
+        let windows = WindowsSchedule::find(matrix, features.lengths)?;
         features.windows = windows.as_ref().map(|windows| windows.found);
         Ok(boxed(windows))
     }
@@ -58,15 +58,15 @@ impl<V: Value, O: Offset> Strategy<V, O> for WindowsMethod {
 }
 
 /// Row tiles whose part of x is copied to shared memory first.
-struct Windows<V: Value, O: Offset> {
+struct WindowsSchedule<V: Value, O: Offset> {
     launch: Launch<RowWindows<V, O>>,
-    group: Group,
+    group: WarpRows,
     firsts: DeviceVec<u32>,
     lens: DeviceVec<u32>,
-    found: Found,
+    found: WindowStatistics,
 }
 
-impl<V: Value, O: Offset> Windows<V, O> {
+impl<V: Value, O: Offset> WindowsSchedule<V, O> {
     /// Finds the windows, and waits for them. `None` if a group of rows is longer than a kernel counts.
     fn find(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
@@ -92,17 +92,18 @@ impl<V: Value, O: Offset> Windows<V, O> {
         // kernel has; buffers are freed in the stream's order.
         unsafe { find.launch(kernel) }?;
         let totals = totals.download()?;
-        let found = Found { covered: totals[0], elements: totals[1], longest: totals[2], near: totals[3] };
+        let found =
+            WindowStatistics { covered: totals[0], elements: totals[1], longest: totals[2], near: totals[3] };
         let window_bytes = found.longest as u32 * V::SIZE as u32;
         let launch = device.instance(info).shared_bytes(window_bytes).blocks(blocks)?;
         Ok(Some(Self { launch, group, firsts, lens, found }))
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Windows<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for WindowsSchedule<V, O> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let x = Aligned::new(product.x)?;
-        let kernel = |kernels::Product { matrix, update, .. }| RowWindows {
+        let kernel = |kernels::SpmvArguments { matrix, update, .. }| RowWindows {
             product: AlignedProduct { matrix, x: x.view(), update },
             firsts: self.firsts.as_global(),
             lens: self.lens.as_global(),
@@ -114,11 +115,11 @@ impl<V: Value, O: Offset> Schedule<V, O> for Windows<V, O> {
         unsafe { product.launch(&self.launch, kernel) }
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let workspace_bytes = self.firsts.bytes() + self.lens.bytes();
         let details =
             SpmvDetails::Windows { rows_per_warp: self.group.rows, longest_window: self.found.longest };
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
             details: Some(details),

@@ -5,23 +5,23 @@ use evenpath_simt::{device, thread, warp, Float, Shared};
 
 use super::super::fill::Addend;
 use super::super::large::Bitmaps;
-use super::super::marks::Marks;
-use super::super::side::Side;
-use super::super::small::Keys;
+use super::super::marks::WarpBitmap;
+use super::super::side::SumTree;
+use super::super::small::PairKeys;
 use super::super::state;
 use super::pair::{QueuedPair, NARROW, NARROW_SLOTS};
 use super::parameters::{SumPool, SumTrees, ROOT, UNITS};
 use crate::block::search::partition_point;
 use crate::hisparse::layout::{self, DENSE, NULL, UNIT_WORDS};
-use crate::hisparse::queue::{Found, WIDE};
+use crate::hisparse::queue::{FoundElement, WIDE};
 
 /// State of a thread.
 #[derive(Clone, Copy)]
 pub(super) struct Adder<V: Float, const BLOCK: usize> {
     pub(super) trees: SumTrees<V>,
     pub(super) sum: SumPool<V>,
-    pub(super) marks: Marks,
-    pub(super) keys: Keys,
+    pub(super) marks: WarpBitmap,
+    pub(super) keys: PairKeys,
     pub(super) bitmaps: Bitmaps<BLOCK>,
     /// The reference to a node that the block merges.
     pub(super) reference: Shared<u32>,
@@ -32,9 +32,9 @@ pub(super) struct Adder<V: Float, const BLOCK: usize> {
 impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     /// Both trees, with references as slots.
     #[device]
-    pub(super) fn inner_sides(&self) -> (Side<u32>, Side<u32>) {
+    pub(super) fn inner_sides(&self) -> (SumTree<u32>, SumTree<u32>) {
         let (a, b) = self.leaf_sides();
-        let side = |side: Side<V>| Side {
+        let side = |side: SumTree<V>| SumTree {
             pool: side.pool.inner(),
             is_transposed: side.is_transposed,
             d_log2: side.d_log2,
@@ -44,10 +44,10 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
 
     /// Both trees, with values as slots.
     #[device]
-    pub(super) fn leaf_sides(&self) -> (Side<V>, Side<V>) {
+    pub(super) fn leaf_sides(&self) -> (SumTree<V>, SumTree<V>) {
         let SumTrees { a, b, state, d_log2, .. } = self.trees;
         let is_transposed = state & state::B_TRANSPOSED != 0;
-        (Side { pool: a, is_transposed: false, d_log2 }, Side { pool: b, is_transposed, d_log2 })
+        (SumTree { pool: a, is_transposed: false, d_log2 }, SumTree { pool: b, is_transposed, d_log2 })
     }
 
     /// Returns the factors of values.
@@ -121,20 +121,25 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
 
     /// Returns the slots of an inner node that a pair was merged into: the node of `count` entries behind `reference`.
     #[device]
-    pub(super) fn merged(&self, pair: QueuedPair, reference: u32, count: u32) -> Option<Found<QueuedPair>> {
+    pub(super) fn merged(
+        &self,
+        pair: QueuedPair,
+        reference: u32,
+        count: u32,
+    ) -> Option<FoundElement<QueuedPair>> {
         if pair.height == 0 || reference == NULL {
             return None;
         }
         let is_dense = layout::kind(reference) == DENSE;
         let end = if is_dense { 1 << (2 * self.trees.d_log2) } else { count };
         let queue = if end <= NARROW_SLOTS { NARROW } else { WIDE };
-        Some(Found { queue, element: QueuedPair { sum: reference, begin: 0, end, ..pair } })
+        Some(FoundElement { queue, element: QueuedPair { sum: reference, begin: 0, end, ..pair } })
     }
 }
 
 /// Returns the child at coordinates in the sum; null if the node, which may be null too, has none.
 #[device(track_caller)]
-fn find(side: Side<u32>, reference: u32, coordinates: u32) -> u32 {
+fn find(side: SumTree<u32>, reference: u32, coordinates: u32) -> u32 {
     if reference == NULL {
         return NULL;
     }

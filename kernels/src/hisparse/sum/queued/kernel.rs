@@ -4,10 +4,10 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Shared};
 
 use super::super::large::{self, Bitmaps};
-use super::super::marks::Marks;
+use super::super::marks::WarpBitmap;
 use super::super::memory::larger;
-use super::super::side::Pair;
-use super::super::small::{self, Keys};
+use super::super::side::NodePair;
+use super::super::small::{self, PairKeys};
 use super::super::tiny;
 use super::adder::Adder;
 use super::pair::{QueuedPair, SumQueues, COPIES, LARGE, SMALL};
@@ -15,7 +15,7 @@ use super::parameters::{SumPool, SumTrees, ENTRIES};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout::NULL;
 use crate::hisparse::queue::{
-    run, run_shared_bytes, Found, Operation, Payload, Queues, Specification, ROOT as ROOT_QUEUE,
+    run, run_shared_bytes, FoundElement, Payload, QueueOperation, Queues, Specification, ROOT as ROOT_QUEUE,
 };
 
 kernel! {
@@ -60,8 +60,8 @@ impl<V: Float> HiSparseQueuedSum<V> {
         let adder = Adder {
             trees: self.trees,
             sum: self.sum,
-            marks: Marks::new(own, d_log2),
-            keys: Keys::new(own, BLOCK as u32),
+            marks: WarpBitmap::new(own, d_log2),
+            keys: PairKeys::new(own, BLOCK as u32),
             bitmaps: Bitmaps::<BLOCK>::take(Arena::dynamic(large::bytes(d_log2)), scan, d_log2),
             reference,
             entries: 0,
@@ -76,7 +76,7 @@ impl<V: Float, const BLOCK: usize> Specification for Adder<V, BLOCK> {
     const LANES_LOG2: u32 = SumQueues::LANES_LOG2;
 }
 
-impl<V: Float, const BLOCK: usize> Operation for Adder<V, BLOCK> {
+impl<V: Float, const BLOCK: usize> QueueOperation for Adder<V, BLOCK> {
     // The coordinates of inner nodes.
     const READS_WHAT_WAS_WRITTEN: bool = true;
 
@@ -87,7 +87,12 @@ impl<V: Float, const BLOCK: usize> Operation for Adder<V, BLOCK> {
     }
 
     #[device(track_caller)]
-    fn process(&mut self, queue: u32, pair: Option<QueuedPair>, lane: u32) -> Option<Found<QueuedPair>> {
+    fn process(
+        &mut self,
+        queue: u32,
+        pair: Option<QueuedPair>,
+        lane: u32,
+    ) -> Option<FoundElement<QueuedPair>> {
         if queue == LARGE {
             return self.merge_by_block(pair.unwrap_or(QueuedPair::NONE));
         }
@@ -117,19 +122,19 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     /// Merges a pair with few entries, and finds the queue of any other. All lanes of a warp call it together, also those without a
     /// pair.
     #[device(track_caller)]
-    fn sort(&mut self, pair: QueuedPair) -> Option<Found<QueuedPair>> {
+    fn sort(&mut self, pair: QueuedPair) -> Option<FoundElement<QueuedPair>> {
         let (a, b) = self.inner_sides();
-        let parts = Pair { a: a.part(pair.a), b: b.part(pair.b) };
+        let nodes = NodePair { a: a.handle(pair.a), b: b.handle(pair.b) };
         let is_pair = pair.a != NULL || pair.b != NULL;
-        let is_tiny = is_pair && tiny::takes(parts.a) && tiny::takes(parts.b);
-        let merged = self.merge_by_thread(pair, parts, is_tiny);
+        let is_tiny = is_pair && tiny::takes(nodes.a) && tiny::takes(nodes.b);
+        let merged = self.merge_by_thread(pair, nodes, is_tiny);
         if !is_pair || is_tiny {
             return merged;
         }
         let block_size = BLOCK as u32;
-        let is_small = small::takes(parts.a, block_size) && small::takes(parts.b, block_size);
+        let is_small = small::takes(nodes.a, block_size) && small::takes(nodes.b, block_size);
         let is_copy = pair.b == NULL || pair.a == NULL && !b.is_transposed;
-        let is_sparse = !parts.a.is_dense() && !parts.b.is_dense();
+        let is_sparse = !nodes.a.is_dense() && !nodes.b.is_dense();
         let queue = if is_copy && is_sparse {
             COPIES
         } else if is_small {
@@ -137,6 +142,6 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
         } else {
             LARGE
         };
-        Some(Found { queue, element: pair })
+        Some(FoundElement { queue, element: pair })
     }
 }

@@ -2,15 +2,15 @@
 
 use evenpath_simt::{device, thread, warp, Element, Float};
 
-use super::super::fill::Leaf;
-use super::super::side::{Pair, Part, Side};
-use super::super::sink::{Place, Sink};
+use super::super::fill::LeafSum;
+use super::super::side::{NodeHandle, NodePair, SumTree};
+use super::super::sink::{Sink, SumPlace};
 use super::super::tiny;
 use super::adder::Adder;
 use super::pair::QueuedPair;
 use crate::hisparse::layout::{self, NULL};
 use crate::hisparse::pool_mut::NodeMut;
-use crate::hisparse::queue::Found;
+use crate::hisparse::queue::FoundElement;
 
 /// An inner node of the sum: its children write the slots.
 struct Inner {
@@ -24,12 +24,12 @@ impl Sink<u32> for Inner {
     }
 
     #[device(track_caller)]
-    fn put(&self, Place { rank, coordinates }: Place, _: Option<u32>, _: Option<u32>) {
-        self.sum.put_coordinates(rank, coordinates);
+    fn put(&self, SumPlace { index, coordinates }: SumPlace, _: Option<u32>, _: Option<u32>) {
+        self.sum.put_coordinates(index, coordinates);
     }
 
     #[device]
-    fn join(&self, _: Place, _: u32, _: bool) {}
+    fn join(&self, _: SumPlace, _: u32, _: bool) {}
 }
 
 impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
@@ -41,9 +41,9 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
 
     /// Returns a leaf of the sum.
     #[device(track_caller)]
-    fn leaf(&self, reference: u32, count: u32) -> Leaf<V> {
+    fn leaf(&self, reference: u32, count: u32) -> LeafSum<V> {
         let (a, b) = self.addends();
-        Leaf { a, b, sum: self.sum.pool.node(reference, count, self.trees.d_log2) }
+        LeafSum { a, b, sum: self.sum.pool.node(reference, count, self.trees.d_log2) }
     }
 
     /// Merges the pair of this thread if it `is_tiny`. All lanes of a warp call it together.
@@ -51,20 +51,20 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     pub(super) fn merge_by_thread(
         &mut self,
         pair: QueuedPair,
-        parts: Pair,
+        nodes: NodePair,
         is_tiny: bool,
-    ) -> Option<Found<QueuedPair>> {
+    ) -> Option<FoundElement<QueuedPair>> {
         let (a, b) = self.inner_sides();
-        let count = if is_tiny { tiny::count(a, b, parts) } else { 0 };
+        let count = if is_tiny { tiny::count(a, b, nodes) } else { 0 };
         let reference = self.allocate(pair, count);
         if reference == NULL {
             return None;
         }
         if pair.height == 0 {
             let (a, b) = self.leaf_sides();
-            tiny::merge(a, b, parts, &self.leaf(reference, count));
+            tiny::merge(a, b, nodes, &self.leaf(reference, count));
         } else {
-            tiny::merge(a, b, parts, &self.inner(reference, count));
+            tiny::merge(a, b, nodes, &self.inner(reference, count));
         }
         self.merged(pair, reference, count)
     }
@@ -77,7 +77,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
         pair: Option<QueuedPair>,
         lane: u32,
         are_copies: bool,
-    ) -> Option<Found<QueuedPair>> {
+    ) -> Option<FoundElement<QueuedPair>> {
         let own = pair.unwrap_or(QueuedPair::NONE);
         let mut found = None;
         let mut left = warp::ballot(warp::FULL, pair.is_some() && lane == 0);
@@ -100,11 +100,11 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     }
 
     #[device(track_caller)]
-    fn merge_by_warp(&mut self, pair: QueuedPair, is_copy: bool) -> Option<Found<QueuedPair>> {
+    fn merge_by_warp(&mut self, pair: QueuedPair, is_copy: bool) -> Option<FoundElement<QueuedPair>> {
         let (a, b) = self.inner_sides();
-        let parts = Pair { a: a.part(pair.a), b: b.part(pair.b) };
+        let nodes = NodePair { a: a.handle(pair.a), b: b.handle(pair.b) };
         // For a copy, this is the number of entries.
-        let count = if is_copy { parts.a.len + parts.b.len } else { self.marks.count(a, b, parts) };
+        let count = if is_copy { nodes.a.len + nodes.b.len } else { self.marks.count(a, b, nodes) };
         let reference = self.allocate(pair, if thread::lane() == 0 { count } else { 0 });
         let reference = warp::shuffle(warp::FULL, reference, 0);
         if reference == NULL {
@@ -113,16 +113,16 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
         if pair.height == 0 {
             let ((a, b), leaf) = (self.leaf_sides(), self.leaf(reference, count));
             if is_copy {
-                copy(a, b, parts, &leaf);
+                copy(a, b, nodes, &leaf);
             } else {
-                self.keys.merge(a, b, parts, &leaf);
+                self.keys.merge(a, b, nodes, &leaf);
             }
         } else {
             let inner = self.inner(reference, count);
             if is_copy {
-                copy(a, b, parts, &inner);
+                copy(a, b, nodes, &inner);
             } else {
-                self.keys.merge(a, b, parts, &inner);
+                self.keys.merge(a, b, nodes, &inner);
             }
         }
         self.merged(pair, reference, count)
@@ -130,14 +130,14 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
 
     /// Merges the pair of a block. Thread 0 gets the slots that follow.
     #[device(track_caller)]
-    pub(super) fn merge_by_block(&mut self, pair: QueuedPair) -> Option<Found<QueuedPair>> {
+    pub(super) fn merge_by_block(&mut self, pair: QueuedPair) -> Option<FoundElement<QueuedPair>> {
         let (a, b) = self.inner_sides();
-        let parts = Pair { a: a.part(pair.a), b: b.part(pair.b) };
+        let nodes = NodePair { a: a.handle(pair.a), b: b.handle(pair.b) };
         let leaves = self.leaf_sides();
         let count = if pair.height == 0 {
-            self.bitmaps.count(leaves.0, leaves.1, parts)
+            self.bitmaps.count(leaves.0, leaves.1, nodes)
         } else {
-            self.bitmaps.count(a, b, parts)
+            self.bitmaps.count(a, b, nodes)
         };
         if thread::warp() == 0 {
             let reference = self.allocate(pair, if thread::lane() == 0 { count } else { 0 });
@@ -151,9 +151,9 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
             return None;
         }
         if pair.height == 0 {
-            self.bitmaps.merge(leaves.0, leaves.1, parts, &self.leaf(reference, count));
+            self.bitmaps.merge(leaves.0, leaves.1, nodes, &self.leaf(reference, count));
         } else if layout::kind(reference) != layout::DENSE {
-            self.bitmaps.merge(a, b, parts, &self.inner(reference, count));
+            self.bitmaps.merge(a, b, nodes, &self.inner(reference, count));
         }
         if thread::index() == 0 {
             self.merged(pair, reference, count)
@@ -165,7 +165,12 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
 
 /// Passes all entries of the only node of a pair to the sink, over the lanes of a warp. The node is sparse and not transposed.
 #[device(track_caller)]
-fn copy<T: Element>(a: Side<T>, b: Side<T>, Pair { a: of_a, b: of_b }: Pair, sink: &impl Sink<T>) {
+fn copy<T: Element>(
+    a: SumTree<T>,
+    b: SumTree<T>,
+    NodePair { a: of_a, b: of_b }: NodePair,
+    sink: &impl Sink<T>,
+) {
     if of_b.reference == NULL {
         for_each_entry(a, of_a, |place, slot| sink.put(place, Some(slot), None));
     } else {
@@ -175,10 +180,10 @@ fn copy<T: Element>(a: Side<T>, b: Side<T>, Pair { a: of_a, b: of_b }: Pair, sin
 
 /// Calls `visit` with each entry of a sparse node, over the lanes of a warp.
 #[device(track_caller)]
-fn for_each_entry<T: Element>(side: Side<T>, part: Part, visit: impl Fn(Place, T)) {
-    let node = side.node(part);
-    thread::warp_stride(part.len, |rank| {
-        let coordinates = u32::from(node.coordinates.load(rank as usize));
-        visit(Place { rank, coordinates }, node.slots.load(rank as usize));
+fn for_each_entry<T: Element>(side: SumTree<T>, handle: NodeHandle, visit: impl Fn(SumPlace, T)) {
+    let node = side.node(handle);
+    thread::warp_stride(handle.len, |index| {
+        let coordinates = u32::from(node.coordinates.load(index as usize));
+        visit(SumPlace { index, coordinates }, node.slots.load(index as usize));
     });
 }

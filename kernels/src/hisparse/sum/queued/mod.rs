@@ -9,7 +9,7 @@
 //! | class of a pair | goes through | merged by |
 //! |---|---|---|
 //! | both nodes are sparse and have up to four entries | no queue | the thread that finds it |
-//! | both are sparse and have up to 512 entries | `SMALL` | a warp: bitmap, then ranks by binary search |
+//! | both are sparse and have up to 512 entries | `SMALL` | a warp: bitmap, then positions by binary search |
 //! | one is dense, or has more entries | `LARGE` | a block, with bitmaps |
 //! | only one tree has the node, and it is sparse and in C's order | `COPIES` | a warp, which copies it |
 //!

@@ -1,19 +1,19 @@
-//! A block's part of C in shared memory.
+//! A block's tile of C in shared memory.
 
 use evenpath_simt::{device, thread, Arena, Float, Shared, Stored};
 
-use super::group::{Group, Sums};
+use super::group::{Group, LaneSums};
 use super::update::DenseUpdate;
 use super::width::Width;
 
-/// A block's part of C, to be stored by columns: consecutive threads then store consecutive rows.
-pub(super) struct Part<V> {
+/// A block's tile of C, to be stored by columns: consecutive threads then store consecutive rows.
+pub(super) struct TileOfC<V> {
     sums: Shared<V>,
     is_kept: Shared<u32>,
     rows_log2: u32,
 }
 
-impl<V: Float> Part<V> {
+impl<V: Float> TileOfC<V> {
     #[device]
     pub(super) fn take<T: Stored<Compute = V>, W: Width, const BLOCK: usize>(
         mut arena: Arena,
@@ -30,7 +30,12 @@ impl<V: Float> Part<V> {
     }
 
     #[device]
-    pub(super) fn fill<W: Width, T: Stored<Compute = V>>(&self, group: Group, sums: &Sums<V>, is_kept: bool) {
+    pub(super) fn fill<W: Width, T: Stored<Compute = V>>(
+        &self,
+        group: Group,
+        sums: &LaneSums<V>,
+        is_kept: bool,
+    ) {
         if group.side() == 0 {
             for at in 0..W::len::<T>() {
                 let column = group.column_lane() * W::len::<T>() as u32 + at as u32;

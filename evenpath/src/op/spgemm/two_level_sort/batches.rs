@@ -1,4 +1,4 @@
-//! Products at once, or in parts where memory is short.
+//! Products at once, or in batches where memory is short.
 
 use std::ops::Range;
 
@@ -7,7 +7,9 @@ use super::recorder::Recorder;
 use super::rows::{self, ProductOrder, RowsOfC};
 use super::setup::Weighed;
 use crate::device::{DeviceSlice, DeviceVec};
-use crate::op::spgemm::base::{Arrays, Product, Workspace, convert_offsets, countable, result_arrays};
+use crate::op::spgemm::base::{
+    ProductArrays, SpgemmCall, Workspace, convert_offsets, countable, result_arrays,
+};
 use crate::op::spgemm::symbolic::{Analysis, Symbolic};
 use crate::operand::OpError;
 use crate::operation::Operator;
@@ -15,8 +17,8 @@ use crate::sequence::scan::{self, ScanOptions};
 use crate::{Offset, Value};
 
 /// C, with what later products of the same patterns can use.
-pub(super) struct Sorted<V: Value, O: Offset> {
-    pub(super) arrays: Arrays<V, u64>,
+pub(super) struct ReusableProduct<V: Value, O: Offset> {
+    pub(super) arrays: ProductArrays<V, u64>,
     /// Multiplications.
     pub(super) products: u64,
     /// The order in which products are added, if they were all there at once.
@@ -25,11 +27,11 @@ pub(super) struct Sorted<V: Value, O: Offset> {
 
 /// The product of two matrices.
 pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
-    product: &Product<'_, V, O>,
+    product: &SpgemmCall<'_, V, O>,
     sort: BlockSort,
     workspace: &Workspace,
     recorder: &mut Recorder,
-) -> Result<Sorted<V, O>, OpError> {
+) -> Result<ReusableProduct<V, O>, OpError> {
     let a = product.operands.a;
     let required = |products| rows::required::<V>(a.nrows() as u64, a.nnz() as u64, products);
     if workspace.has_room(required(0)) {
@@ -40,22 +42,26 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
             return in_one::<V, O, C>(product, weighed, sort, recorder);
         }
     }
-    in_parts::<V, O, C>(product, sort, workspace, recorder)
+    in_batches::<V, O, C>(product, sort, workspace, recorder)
 }
 
 /// All rows at once.
 fn in_one<V: Value, O: Offset, C: Offset>(
-    product: &Product<'_, V, O>,
+    product: &SpgemmCall<'_, V, O>,
     weighed: Weighed,
     sort: BlockSort,
     recorder: &mut Recorder,
-) -> Result<Sorted<V, O>, OpError> {
+) -> Result<ReusableProduct<V, O>, OpError> {
     let (all, products) = (0..product.operands.a.nrows(), weighed.products);
     let (RowsOfC { lengths, column_indices, values }, order) =
         rows::rows_of_weighed(product, all, weighed, sort, recorder)?;
     let row_offsets = ends_to_offsets(&lengths)?;
     countable::<C>(column_indices.len() as u64)?;
-    Ok(Sorted { arrays: Arrays { row_offsets, column_indices, values }, products, order: Some(order) })
+    Ok(ReusableProduct {
+        arrays: ProductArrays { row_offsets, column_indices, values },
+        products,
+        order: Some(order),
+    })
 }
 
 /// Row offsets from the lengths of rows.
@@ -67,13 +73,13 @@ fn ends_to_offsets(lengths: &DeviceSlice<u32>) -> Result<DeviceVec<u64>, OpError
     scan::values(&wide, ScanOptions::exclusive(Operator::Sum))
 }
 
-/// The result is counted first, row by row, so that parts are copied to where they belong.
-fn in_parts<V: Value, O: Offset, C: Offset>(
-    product: &Product<'_, V, O>,
+/// The result is counted first, row by row, so that batches are copied to where they belong.
+fn in_batches<V: Value, O: Offset, C: Offset>(
+    product: &SpgemmCall<'_, V, O>,
     sort: BlockSort,
     workspace: &Workspace,
     recorder: &mut Recorder,
-) -> Result<Sorted<V, O>, OpError> {
+) -> Result<ReusableProduct<V, O>, OpError> {
     let a = product.operands.a;
     let analysis = Analysis::find(product.operands, workspace)?;
     let (before, _charge) = analysis.products_before(workspace)?;
@@ -83,22 +89,22 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
         result_arrays::<V, C>(a.device(), a.nrows(), *nonzeros, workspace)?;
     let (before, offsets) = (before.download()?, row_offsets.download()?);
     let a_offsets = a.pattern().row_offsets.download()?;
-    let required = |part: &Range<usize>| {
-        let entries = a_offsets[part.end].to_u64() - a_offsets[part.start].to_u64();
-        rows::required::<V>(part.len() as u64, entries, before[part.end] - before[part.start])
+    let required = |batch: &Range<usize>| {
+        let entries = a_offsets[batch.end].to_u64() - a_offsets[batch.start].to_u64();
+        rows::required::<V>(batch.len() as u64, entries, before[batch.end] - before[batch.start])
     };
     let mut start = 0;
     while start < a.nrows() {
-        let part = most_rows(start, a.nrows(), |part| workspace.has_room(required(part)));
-        let _charge = workspace.take("a row's part", required(&part))?;
-        let of_part = rows::rows(product, part.clone(), sort, recorder)?;
-        let place = offsets[start] as usize..offsets[part.end] as usize;
-        column_indices.slice_mut(place.clone())?.copy_from(&of_part.column_indices)?;
-        values.slice_mut(place)?.copy_from(&of_part.values)?;
-        start = part.end;
+        let batch = most_rows(start, a.nrows(), |batch| workspace.has_room(required(batch)));
+        let _charge = workspace.take("a row's part", required(&batch))?;
+        let of_batch = rows::rows(product, batch.clone(), sort, recorder)?;
+        let place = offsets[start] as usize..offsets[batch.end] as usize;
+        column_indices.slice_mut(place.clone())?.copy_from(&of_batch.column_indices)?;
+        values.slice_mut(place)?.copy_from(&of_batch.values)?;
+        start = batch.end;
     }
-    let arrays = Arrays { row_offsets: symbolic.row_offsets, column_indices, values };
-    Ok(Sorted { arrays, products: symbolic.products, order: None })
+    let arrays = ProductArrays { row_offsets: symbolic.row_offsets, column_indices, values };
+    Ok(ReusableProduct { arrays, products: symbolic.products, order: None })
 }
 
 /// The longest range of rows from `start` on that fits, one row at least. If a range fits, so does a shorter one.

@@ -11,22 +11,22 @@ use evenpath_simt::device;
 
 use super::keep;
 
-/// Items per word of codes.
+/// Items per word of kinds.
 pub(super) const WORD_ITEMS: u32 = 31;
 
-/// Words of codes per tile of `tile_items` items, a multiple of 31.
-pub const fn code_words(tile_items: u32) -> usize {
+/// Words of kinds per tile of `tile_items` items, a multiple of 31.
+pub const fn kind_words(tile_items: u32) -> usize {
     (tile_items / WORD_ITEMS) as usize
 }
 
-/// The codes of up to 31 items, the first in the lowest bits.
+/// The kinds of up to 31 items, the first in the lowest bits.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Codes {
+pub(super) struct ItemKinds {
     pub(super) takes_a: u32,
     pub(super) joins: u32,
 }
 
-impl Codes {
+impl ItemKinds {
     #[device]
     pub(super) fn from_word(word: u64) -> Self {
         Self { takes_a: word as u32, joins: (word >> 32) as u32 }

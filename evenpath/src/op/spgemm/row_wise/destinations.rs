@@ -8,8 +8,8 @@ use evenpath_kernels::spgemm::{
 
 use super::target::Target;
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
-use crate::op::spgemm::base::{Operands, Product, Workspace};
-use crate::op::spgemm::symbolic::{Bin, Rows, block_instance, sums_bytes};
+use crate::op::spgemm::base::{SpgemmCall, SpgemmOperands, Workspace};
+use crate::op::spgemm::symbolic::{Bin, ClassifiedRows, block_instance, sums_bytes};
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::operation::Operator;
@@ -23,7 +23,7 @@ const LARGE: usize = 3;
 /// multiprocessor.
 const MOST_PACKETS: u32 = 512;
 
-/// The kernels of ranks, to be compiled ahead.
+/// The kernels of destinations, to be compiled ahead.
 pub(super) fn kernels<V: Value, O: Offset>() -> Kernels {
     Kernels::default()
         .and::<SpgemmPartWork<O>>()
@@ -32,8 +32,8 @@ pub(super) fn kernels<V: Value, O: Offset>() -> Kernels {
         .and::<SpgemmAddRanked<V, O>>()
 }
 
-/// The ranks of the products of rows that use windows.
-pub(super) struct Ranks {
+/// The destinations of the products of rows that use windows.
+pub(super) struct ProductDestinations {
     /// The index of the first of the rows in the bins' list, and their number.
     rows: (u32, u32),
     /// The number of entries of the longest row.
@@ -42,7 +42,7 @@ pub(super) struct Ranks {
     first_products: DeviceVec<u64>,
     first_parts: DeviceVec<u64>,
     first_cuts: DeviceVec<u64>,
-    /// The rank of each product, the cuts, and the row of each part.
+    /// The destination of each product, the cuts, and the row of each part.
     of_products: DeviceVec<u16>,
     cuts: DeviceVec<u32>,
     part_rows: DeviceVec<u32>,
@@ -57,12 +57,12 @@ fn counting(rows: u32) -> Requirement {
     Requirement::all_of([counts, Requirement::new(sums)])
 }
 
-impl Ranks {
-    /// The ranks, if the workspace has room for them; `None` if no row uses windows. Writes the columns of the rows unless they
-    /// are known. Waits for the device.
+impl ProductDestinations {
+    /// The destinations, if the workspace has room for them; `None` if no row uses windows. Writes the columns of the rows
+    /// unless they are known. Waits for the device.
     pub(super) fn find<V: Value, O: Offset>(
-        operands: Operands<'_, V, O>,
-        rows: &Rows,
+        operands: SpgemmOperands<'_, V, O>,
+        rows: &ClassifiedRows,
         target: &Target<'_, V>,
         workspace: &Workspace,
     ) -> Result<Option<Self>, OpError> {
@@ -88,9 +88,9 @@ impl Ranks {
         work.rank(operands, rows, target, [products, parts, cuts]).map(Some)
     }
 
-    /// Returns whether ranks pay off for a single product: if rows have more entries than a block can sum in shared memory, so that
-    /// rows of B would be added one after the other in global memory.
-    pub(super) fn pay_at_once<V: Value>(device: &Device, rows: &Rows) -> bool {
+    /// Returns whether destinations pay off for a single product: if rows have more entries than a block can sum in shared
+    /// memory, so that rows of B would be added one after the other in global memory.
+    pub(super) fn pay_at_once<V: Value>(device: &Device, rows: &ClassifiedRows) -> bool {
         let room = u64::from(sums_bytes(device));
         window_bins(rows).any(|bin| bin.largest.saturating_mul(V::SIZE as u64) > room)
     }
@@ -108,8 +108,8 @@ impl Ranks {
     /// Writes the values of the rows.
     pub(super) fn add<V: Value, O: Offset>(
         &self,
-        product: &Product<'_, V, O>,
-        rows: &Rows,
+        product: &SpgemmCall<'_, V, O>,
+        rows: &ClassifiedRows,
         target: &mut Target<'_, V>,
     ) -> Result<(), OpError> {
         let (a, b) = product.views();
@@ -124,20 +124,20 @@ impl Ranks {
             c_values: target.values.as_global_mut(),
             rows: self.listed(rows),
             before: self.before(),
-            ranks: self.of_products.as_global(),
+            destinations: self.of_products.as_global(),
             cuts: self.cuts.as_global(),
             part_rows: self.part_rows.as_global(),
             parts: parts as u32,
             sums,
         };
-        // SAFETY: the views are of matrices that fit together, of C with the row offsets for which the ranks were found, and of
-        // the ranks; the grid is one block per part. Buffers are freed in the stream's order.
+        // SAFETY: the views are of matrices that fit together, of C with the row offsets for which the destinations
+        // were found, and of these; the grid is one block per part. Buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 
     /// The rows, as kernels take them.
-    fn listed(&self, all: &Rows) -> RowList {
+    fn listed(&self, all: &ClassifiedRows) -> RowList {
         all.bins.rows_from(self.rows.0, self.rows.1)
     }
 
@@ -162,8 +162,8 @@ struct PartWork {
 impl PartWork {
     /// Counts it for the `rows.1` rows from the `rows.0`th of the list on.
     fn count<V: Value, O: Offset>(
-        operands: Operands<'_, V, O>,
-        all: &Rows,
+        operands: SpgemmOperands<'_, V, O>,
+        all: &ClassifiedRows,
         row_offsets: &DeviceSlice<u64>,
         rows: (u32, u32),
     ) -> Result<Self, OpError> {
@@ -201,17 +201,17 @@ impl PartWork {
         Ok([self.first_products.get(last)?, self.first_parts.get(last)?, self.first_cuts.get(last)?])
     }
 
-    /// Finds the ranks, and the columns of C unless they are known.
+    /// Finds the destinations, and the columns of C unless they are known.
     fn rank<V: Value, O: Offset>(
         self,
-        operands: Operands<'_, V, O>,
-        all: &Rows,
+        operands: SpgemmOperands<'_, V, O>,
+        all: &ClassifiedRows,
         target: &Target<'_, V>,
         [products, parts, cuts]: [u64; 3],
-    ) -> Result<Ranks, OpError> {
+    ) -> Result<ProductDestinations, OpError> {
         let device = target.row_offsets.device();
         let Self { rows, first_products, first_parts, first_cuts } = self;
-        let mut ranks = Ranks {
+        let mut destinations = ProductDestinations {
             of_products: device.uninitialized(products as usize)?,
             cuts: device.uninitialized(cuts as usize)?,
             part_rows: device.uninitialized(parts as usize)?,
@@ -223,19 +223,19 @@ impl PartWork {
         };
         let (large, small): (Vec<_>, Vec<_>) =
             window_bins(all).partition(|bin| matches!(bin.class, Class::Window { size_class: LARGE }));
-        ranks.rank(operands, all, target, &small, 128)?;
-        ranks.rank(operands, all, target, &large, 512)?;
-        ranks.cut::<V, O>(operands, all, target)?;
-        Ok(ranks)
+        destinations.rank(operands, all, target, &small, 128)?;
+        destinations.rank(operands, all, target, &large, 512)?;
+        destinations.cut::<V, O>(operands, all, target)?;
+        Ok(destinations)
     }
 }
 
-impl Ranks {
-    /// Finds the ranks of some consecutive bins, with blocks of `block_size` threads.
+impl ProductDestinations {
+    /// Finds the destinations of some consecutive bins, with blocks of `block_size` threads.
     fn rank<V: Value, O: Offset>(
         &mut self,
-        operands: Operands<'_, V, O>,
-        all: &Rows,
+        operands: SpgemmOperands<'_, V, O>,
+        all: &ClassifiedRows,
         target: &Target<'_, V>,
         bins: &[&Bin],
         block_size: u32,
@@ -255,7 +255,7 @@ impl Ranks {
             rows: self.listed(all),
             spans: all.spans(),
             before: self.before(),
-            ranks: self.of_products.as_global_mut(),
+            destinations: self.of_products.as_global_mut(),
             part_rows: self.part_rows.as_global_mut(),
             first_row: first.start - self.rows.0,
             part_len: part_len(V::SIZE),
@@ -270,8 +270,8 @@ impl Ranks {
     /// Finds the cuts, with the columns of C.
     fn cut<V: Value, O: Offset>(
         &mut self,
-        operands: Operands<'_, V, O>,
-        all: &Rows,
+        operands: SpgemmOperands<'_, V, O>,
+        all: &ClassifiedRows,
         target: &Target<'_, V>,
     ) -> Result<(), OpError> {
         if self.cuts.is_empty() {
@@ -296,6 +296,6 @@ impl Ranks {
 }
 
 /// The bins of rows that use windows: the last ones of all, with the largest rows at the end.
-fn window_bins(rows: &Rows) -> impl Iterator<Item = &Bin> {
+fn window_bins(rows: &ClassifiedRows) -> impl Iterator<Item = &Bin> {
     rows.bins.filled.iter().filter(|bin| matches!(bin.class, Class::Window { .. }))
 }
