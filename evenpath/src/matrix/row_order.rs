@@ -1,10 +1,10 @@
 //! Row permutations, and their effect on warps.
 
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
 
-use super::blocks::{row_blocks, split};
+use super::blocks::{row_blocks, split_both};
 use super::{Csr, CsrView, MatrixError, validate};
-use crate::{Offset, Value};
+use crate::{Offset, Value, parallel};
 
 /// Threads per warp; also rows per warp, with one row per thread.
 const WARP_SIZE: usize = evenpath_simt::thread::WARP_SIZE as usize;
@@ -62,7 +62,7 @@ impl RowOrder {
         if scope >= order.len() {
             order.par_sort_by_key(length);
         } else {
-            order.par_chunks_mut(scope.max(1)).for_each(|scope| scope.sort_by_key(length));
+            parallel::chunks_mut(&mut order, scope.max(1), |_, scope| scope.sort_by_key(length));
         }
         let mut inverse = vec![0; order.len()];
         for (position, &row) in order.iter().enumerate() {
@@ -96,8 +96,10 @@ impl RowOrder {
         let length = |row: u32| matrix.view().range(row as usize).len();
         let identity: Vec<u32> = (0..matrix.nrows() as u32).collect();
         let longest = |order: &[u32]| {
-            let warps = order.par_chunks(WARP_SIZE);
-            warps.map(|rows| rows.iter().map(|&row| length(row)).max().unwrap_or(0)).collect()
+            parallel::map(order.len().div_ceil(WARP_SIZE), 1, |warp| {
+                let rows = order[warp * WARP_SIZE..].iter().take(WARP_SIZE);
+                rows.map(|&row| length(row)).max().unwrap_or(0)
+            })
         };
         Ok(LongestRows { before: longest(&identity), after: longest(&self.order) })
     }
@@ -208,9 +210,8 @@ impl<V: Value, O: Offset> Csr<V, O> {
         }
         let (mut columns, mut values) = (vec![0; self.nnz()], vec![V::ZERO; self.nnz()]);
         let blocks = row_blocks(&offsets);
-        let parts =
-            split(&blocks, &offsets, &mut columns).into_par_iter().zip(split(&blocks, &offsets, &mut values));
-        parts.for_each(|((block, columns), (_, values))| {
+        let parts = split_both(&blocks, &offsets, &mut columns, &mut values);
+        parallel::for_each(parts, |(block, columns, values)| {
             let nonzeros = block.flat_map(|position| matrix.range(order.order()[position] as usize));
             for ((column, value), nonzero) in columns.iter_mut().zip(values).zip(nonzeros) {
                 (*column, *value) = (self.column_indices()[nonzero], self.values()[nonzero]);

@@ -5,11 +5,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use parking_lot::Mutex;
-use rayon::prelude::*;
 
 use super::block::Block;
 use super::workspace::Workspace;
-use crate::{Offset, Value};
+use crate::{Offset, Value, parallel};
 
 /// Tasks, and memory for their results.
 pub(super) struct Ordered<'c, V, C> {
@@ -112,7 +111,7 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
         let rest = waiting.split_off(waiting.partition_point(|&(task, _)| task < next));
         // Earlier tasks have completed meanwhile.
         if !waiting.is_empty() {
-            waiting.into_par_iter().for_each(|(task, block)| {
+            parallel::for_each(waiting, |(task, block)| {
                 if let Some(place) = self.place(task) {
                     place.write(&block);
                 }

@@ -1,12 +1,10 @@
 //! The product, block of rows by block.
 
-use rayon::prelude::*;
-
 use super::blocks::row_blocks;
 use super::by_rows::ByRows;
 use super::dense::{Dense, DenseMut};
 use super::rows::{Instructions, Rows};
-use crate::{Compute, CsrView, Offset, Storage};
+use crate::{Compute, CsrView, Offset, Storage, parallel};
 
 /// Computes `C = alpha A B + beta C`. If `beta` is 0, C is overwritten without being read.
 ///
@@ -28,10 +26,10 @@ pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     assert!(matrix.nnz() == 0 || last < b.values.len(), "shapes are checked by the caller");
     let b = ByRows::new(b, matrix.ncols(), columns, matrix.nnz());
     let blocks = row_blocks(matrix, columns);
-    let parts = c.split(&blocks, matrix.nrows());
+    let tasks = blocks.iter().cloned().zip(c.split(&blocks, matrix.nrows())).collect();
     let rows = Rows { matrix, alpha, b: &b, beta, columns };
     let instructions = Instructions::fastest();
-    blocks.into_par_iter().zip(parts).for_each(|(block, part)| rows.compute(block, part, instructions));
+    parallel::for_each(tasks, |(block, part)| rows.compute(block, part, instructions));
 }
 
 /// Number of tasks of a product with `columns` columns.
