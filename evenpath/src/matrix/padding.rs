@@ -8,6 +8,8 @@ use crate::{Offset, Value, parallel};
 
 /// Rows per task.
 const GRAIN: usize = grain(1 << 10);
+/// Row lengths per task.
+const LENGTHS: usize = grain(1 << 15);
 
 /// The column index of padding. A matrix has at most [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION) columns, so no nonzero
 /// has it, and padding differs from stored zeros.
@@ -111,13 +113,13 @@ pub(super) fn longest_row<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> Res
 /// Length of the longest row, of any length.
 pub(super) fn longest<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> usize {
     let of_rows = |rows: Range<usize>| rows.map(|row| matrix.range(row).len()).max().unwrap_or(0);
-    parallel::reduce(matrix.nrows(), GRAIN, 0, of_rows, usize::max)
+    parallel::reduce(matrix.nrows(), LENGTHS, 0, of_rows, usize::max)
 }
 
 /// Sum of row lengths.
 pub(super) fn sum(lengths: &[u32]) -> usize {
     let of_rows = |rows: Range<usize>| lengths[rows].iter().map(|&length| length as usize).sum();
-    parallel::reduce(lengths.len(), GRAIN, 0, of_rows, |sum, part: usize| sum + part)
+    parallel::reduce(lengths.len(), LENGTHS, 0, of_rows, |sum, part: usize| sum + part)
 }
 
 /// Sets the values of padding to 0.

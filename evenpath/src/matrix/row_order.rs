@@ -1,5 +1,7 @@
 //! Row permutations, and their effect on warps.
 
+use std::cmp::Reverse;
+
 use rayon::slice::ParallelSliceMut;
 
 use super::blocks::{row_blocks, split_both};
@@ -58,12 +60,7 @@ impl RowOrder {
     /// Longest rows first, stably, within each window of `scope` rows: the σ of SELL-C-σ.
     pub(super) fn by_length<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, scope: usize) -> Self {
         let mut order: Vec<u32> = (0..matrix.nrows() as u32).collect();
-        let length = |&row: &u32| std::cmp::Reverse(matrix.range(row as usize).len());
-        if scope >= order.len() {
-            order.par_sort_by_key(length);
-        } else {
-            parallel::chunks_mut(&mut order, scope.max(1), |_, scope| scope.sort_by_key(length));
-        }
+        sort_by_length(&mut order, matrix.row_offsets(), scope);
         let mut inverse = vec![0; order.len()];
         for (position, &row) in order.iter().enumerate() {
             inverse[row as usize] = position as u32;
@@ -156,6 +153,19 @@ impl LongestRows {
 fn mean(lengths: &[usize]) -> f64 {
     // Exact up to 2⁵³ nonzeros.
     lengths.iter().sum::<usize>() as f64 / lengths.len().max(1) as f64
+}
+
+/// Sorts rows by length, longest first, stably, within each window of `scope` rows.
+fn sort_by_length<O: Offset>(order: &mut [u32], row_offsets: &[O], scope: usize) {
+    let length = |&row: &u32| {
+        let row = row as usize;
+        Reverse(row_offsets[row + 1].to_usize() - row_offsets[row].to_usize())
+    };
+    if scope >= order.len() {
+        order.par_sort_by_key(length);
+    } else {
+        parallel::chunks_mut(order, scope.max(1), |_, scope| scope.sort_by_key(length));
+    }
 }
 
 impl<V: Value, O: Offset> Csr<V, O> {

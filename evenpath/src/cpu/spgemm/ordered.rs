@@ -96,13 +96,9 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
         if workers <= 1 {
             waiting.lock().extend(self.work(&compute));
         } else {
-            rayon::scope(|scope| {
-                for _ in 0..workers {
-                    scope.spawn(|_| {
-                        let own = self.work(&compute);
-                        waiting.lock().extend(own);
-                    });
-                }
+            on_workers(workers, &|| {
+                let own = self.work(&compute);
+                waiting.lock().extend(own);
             });
         }
         let mut waiting = waiting.into_inner();
@@ -160,6 +156,15 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
     fn place(&self, task: usize) -> Option<Place<'c, V, C>> {
         self.places.lock().known[task].take()
     }
+}
+
+/// Calls `work` once for each worker, on any threads of the pool.
+fn on_workers(workers: usize, work: &(dyn Fn() + Sync)) {
+    rayon::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|_| work());
+        }
+    });
 }
 
 impl<V, C> Places<'_, V, C> {

@@ -32,7 +32,17 @@ type Part<'c, T> = (&'c Range<usize>, &'c mut [T]);
 /// Calls `run` for a product with `rows` rows. If there are many, the call runs on a thread of the pool, so that its parallel steps do not
 /// each wake that thread up.
 pub(crate) fn in_pool<R: Send>(rows: usize, run: impl FnOnce() -> R + Send) -> R {
-    if rows <= tasks::ROWS { run() } else { rayon::scope(|_| run()) }
+    if rows <= tasks::ROWS { run() } else { on_pool(run) }
+}
+
+/// Calls `run` on a thread of the pool. Rayon's part is compiled once.
+fn on_pool<R: Send>(run: impl FnOnce() -> R + Send) -> R {
+    fn enter(run: &mut (dyn FnMut() + Send)) {
+        rayon::scope(|_| run());
+    }
+    let (mut run, mut result) = (Some(run), None);
+    enter(&mut || result = run.take().map(|run| run()));
+    result.expect("the function was called")
 }
 
 impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
@@ -61,7 +71,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         // Few rows may have many products. Then the caller is not on a thread of the pool yet: see
         // [`in_pool`].
         if self.tasks.ranges.len() > 1 {
-            return rayon::scope(|_| self.run_tasks());
+            return on_pool(|| self.run_tasks());
         }
         self.run_tasks()
     }

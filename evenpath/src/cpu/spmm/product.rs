@@ -26,10 +26,12 @@ pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     assert!(matrix.nnz() == 0 || last < b.values.len(), "shapes are checked by the caller");
     let b = ByRows::new(b, matrix.ncols(), columns, matrix.nnz());
     let blocks = row_blocks(matrix, columns);
-    let tasks = blocks.iter().cloned().zip(c.split(&blocks, matrix.nrows())).collect();
+    let parts = c.split(&blocks, matrix.nrows());
     let rows = Rows { matrix, alpha, b: &b, beta, columns };
     let instructions = Instructions::fastest();
-    parallel::for_each(tasks, |(block, part)| rows.compute(block, part, instructions));
+    parallel::for_each(blocks.into_iter().zip(parts).collect(), |(block, part)| {
+        rows.compute(block, part, instructions)
+    });
 }
 
 /// Number of tasks of a product with `columns` columns.
