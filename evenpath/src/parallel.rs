@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use parking_lot::Mutex;
+use rayon::iter::{ParallelIterator, split};
 
 /// Calls `body` for disjoint ranges that cover `0..len`, none of them empty. A range is divided only as long as threads
 /// have nothing to do, and never into parts shorter than `least`.
@@ -23,7 +24,7 @@ pub(crate) fn ranges(len: usize, least: usize, body: &(dyn Fn(Range<usize>) + Sy
         if half < least.max(1) { (range, None) } else { (range.start..middle, Some(middle..range.end)) }
     };
     if len > 0 {
-        rayon::iter::ParallelIterator::for_each(rayon::iter::split(0..len, halve), body);
+        split(0..len, halve).for_each(body);
     }
 }
 
@@ -62,7 +63,8 @@ pub(crate) fn chunks_mut_until<T: Send, R: Send>(
     let len = slice.len();
     let slots = Slots::new(slice);
     // SAFETY: the ranges are inside the slice and disjoint.
-    first(len, size, |range| body(range.start / size, unsafe { slots.part(range) }))
+    let part = |range| unsafe { slots.part(range) };
+    first(len, size, |range| body(range.start / size, part(range)))
 }
 
 /// Divides `0..len` into ranges of `step` indices, and returns the first result of `find` in their order. Ranges after
@@ -127,7 +129,8 @@ pub(crate) fn map_each<T: Send, R: Send>(mut tasks: Vec<T>, run: impl Fn(T) -> R
     unsafe { tasks.set_len(0) };
     let slots: Slots<'_, MaybeUninit<T>> = Slots::new(&mut tasks.spare_capacity_mut()[..len]);
     // SAFETY: the first `len` tasks are initialized, and each index occurs once.
-    map(len, 1, |index| run(unsafe { slots.part(index..index + 1)[0].assume_init_read() }))
+    let take = |index: usize| unsafe { slots.part(index..index + 1)[0].assume_init_read() };
+    map(len, 1, |index| run(take(index)))
 }
 
 /// Runs each task.
@@ -236,7 +239,9 @@ mod tests {
                 let joined = reduce(len, 3, String::new(), |range| texts[range].concat(), |a, b| a + &b);
                 assert_eq!(joined, texts.concat());
                 let count = AtomicUsize::new(0);
-                for_each(texts, |text| drop(count.fetch_add(text.parse().unwrap(), Relaxed)));
+                for_each(texts, |text| {
+                    count.fetch_add(text.parse().unwrap(), Relaxed);
+                });
                 assert_eq!(count.into_inner(), (0..len).sum());
             }
         });

@@ -30,7 +30,7 @@ pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     let rows = Rows { matrix, alpha, b: &b, beta, columns };
     let instructions = Instructions::fastest();
     parallel::for_each(blocks.into_iter().zip(parts).collect(), |(block, part)| {
-        rows.compute(block, part, instructions)
+        rows.compute(block, part, instructions);
     });
 }
 

@@ -157,12 +157,12 @@ fn sorted_leaves<V: Value>(rows: &[LeafRow<V>], depth: usize, d: usize) -> Vec<L
         };
         rows[at].leaves.iter().map(leaf).collect::<Vec<_>>()
     };
-    let mut leaves = parallel::map(rows.len(), 1, of_row).into_iter().flatten().collect();
+    let mut leaves: Vec<Leaf> = parallel::map(rows.len(), 1, of_row).into_iter().flatten().collect();
     sort_by_path(&mut leaves);
     leaves
 }
 
-fn sort_by_path(leaves: &mut Vec<Leaf>) {
+fn sort_by_path(leaves: &mut [Leaf]) {
     leaves.par_sort_unstable_by_key(|leaf| leaf.path);
 }
 
