@@ -56,6 +56,7 @@ mod hisparse;
 mod memory;
 mod nccl;
 mod op;
+mod parallel;
 mod partition;
 mod rank;
 mod rows;

@@ -3,7 +3,6 @@
 //! (`clippy.toml`); collecting elements that are in memory is exempt.
 
 use evenpath::error::DeviceError;
-use rayon::prelude::*;
 
 use crate::error::Result;
 
@@ -46,15 +45,6 @@ pub(crate) fn collected<T>(items: impl Iterator<Item = T>) -> Result<Vec<T>> {
     Ok(vec)
 }
 
-/// Collects the items of a parallel iterator, in order.
-pub(crate) fn collected_in_parallel<T: Send>(
-    items: impl IndexedParallelIterator<Item = T>,
-) -> Result<Vec<T>> {
-    let mut vec = reserved(items.len())?;
-    items.collect_into_vec(&mut vec);
-    Ok(vec)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,7 +60,6 @@ mod tests {
                 zeros::<u64>(len).map(drop),
                 filled(&7_u64, len).map(drop),
                 collected((0..len).map(|at| at as u64)).map(drop),
-                collected_in_parallel((0..len).into_par_iter().map(|at| at as u64)).map(drop),
             ] {
                 assert!(
                     matches!(refused, Err(Error::Device(DeviceError::HostOutOfMemory { requested })) if requested == expected)

@@ -4,15 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use evenpath::{DeviceSlice, DeviceVec, Factor, Value, vector};
-use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::memory::collected_in_parallel;
+use crate::memory::zeros;
 use crate::rows::{RowBlock, redistribute};
-use crate::{Rank, RowPartition};
-
-/// Minimum number of elements that a task computes.
-const ELEMENTS_OF_A_TASK: usize = 4096;
+use crate::{Rank, RowPartition, parallel};
 
 /// A vector over ranks. Each rank has a part on its device.
 ///
@@ -54,8 +50,8 @@ impl<V: Value> DistributedVec<V> {
     /// The same as for [`zeros`](Self::zeros).
     pub fn from_fn(rank: &Rank, partition: &RowPartition, value: impl Fn(u64) -> V + Sync) -> Result<Self> {
         let (len, first) = (local_len(rank, partition)?, partition.range(rank.index()).start);
-        let elements = (0..len).into_par_iter().with_min_len(ELEMENTS_OF_A_TASK);
-        let values = collected_in_parallel(elements.map(|at| value(first + at as u64)))?;
+        let mut values: Vec<V> = zeros(len)?;
+        parallel::fill(&mut values, |at| value(first + at as u64));
         Self::from_local(rank, partition, &values)
     }
 

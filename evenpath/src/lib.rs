@@ -63,6 +63,7 @@ mod names;
 mod op;
 mod operand;
 mod operation;
+mod parallel;
 mod policy;
 pub mod prelude;
 mod scalar;

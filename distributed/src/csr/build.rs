@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use evenpath::{Csr, Offset, Value};
-use rayon::prelude::*;
 
 use super::divide::{Divided, DividedCsr, Sizes, divide};
 use super::matrix::{DistributedCsr, NonLocal};
 use crate::error::{Error, Result};
 use crate::halo::Halo;
-use crate::memory::collected_in_parallel;
+use crate::memory::zeros;
 use crate::rows::{RowBlock, assemble, redistribute};
-use crate::{Rank, RowPartition};
+use crate::{Rank, RowPartition, parallel};
 
-/// Minimum number of rows per task when computing their lengths.
+/// Number of rows per task when computing their lengths.
 const ROWS_OF_A_TASK: usize = 256;
 
 impl<V: Value> DistributedCsr<V> {
@@ -113,13 +112,16 @@ impl<V: Value> DistributedCsr<V> {
         let even = RowPartition::even(rows, rank.size())?;
         let own = even.range(rank.index());
         check_count("rows", own.end - own.start)?;
-        let length = |entries: &mut Vec<(u64, V)>, at: usize| {
-            entries.clear();
-            row(own.start + at as u64, entries);
-            entries.len() as u64
-        };
-        let own_rows = (0..(own.end - own.start) as usize).into_par_iter().with_min_len(ROWS_OF_A_TASK);
-        let lengths = collected_in_parallel(own_rows.map_init(Vec::new, length))?;
+        let mut lengths: Vec<u64> = zeros((own.end - own.start) as usize)?;
+        let tasks = lengths.chunks_mut(ROWS_OF_A_TASK).enumerate().collect();
+        parallel::for_each(tasks, |(task, lengths): (usize, &mut [u64])| {
+            let mut entries = Vec::new();
+            for (number, length) in (own.start + (task * ROWS_OF_A_TASK) as u64..).zip(lengths) {
+                entries.clear();
+                row(number, &mut entries);
+                *length = entries.len() as u64;
+            }
+        });
         let rows = RowPartition::by_merge_path_of(rank, &even, &lengths)?;
         drop(lengths);
         Self::from_fn_on(rank, &rows, &default_columns(rank, &rows, cols)?, row)

@@ -8,10 +8,11 @@
 use std::ops::Range;
 
 use evenpath::Value;
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
 
 use crate::error::{Error, Result};
-use crate::memory::{collected_in_parallel, reserve, reserved};
+use crate::memory::{reserve, reserved, zeros};
+use crate::parallel;
 use crate::rows::canonicalize;
 
 /// A rank's rows in host memory, canonical.
@@ -89,11 +90,15 @@ pub(super) fn divide<V: Value>(
         count = count.min(rows.end - begin);
         let boundary =
             |chunk: u64| begin + (u128::from(count) * u128::from(chunk) / u128::from(sizes.chunks)) as u64;
-        let fill = |(number, chunk): (usize, &mut RowChunk<V>)| {
-            let rows = boundary(number as u64)..boundary(number as u64 + 1);
-            chunk.fill(rows, own, cols, &row)
-        };
-        let filled: Vec<Result<()>> = chunks.par_iter_mut().enumerate().map(fill).collect();
+        let mut filled: Vec<Result<()>> = chunks.iter().map(|_| Ok(())).collect();
+        let tasks = chunks.iter_mut().zip(&mut filled).enumerate().collect();
+        parallel::for_each(
+            tasks,
+            |(number, (chunk, filled)): (usize, (&mut RowChunk<V>, &mut Result<()>))| {
+                let rows = boundary(number as u64)..boundary(number as u64 + 1);
+                *filled = chunk.fill(rows, own, cols, &row);
+            },
+        );
         // The first error is that of the first row: chunks are in row order.
         filled.into_iter().collect::<Result<()>>()?;
         result.append(&chunks, begin - rows.start, sizes.limit)?;
@@ -265,8 +270,9 @@ impl<C: Copy + Send + Sync, V: Value> DividedCsr<C, V> {
     /// Returns the same rows with mapped columns.
     pub(super) fn with_columns(self, column: impl Fn(C) -> u32 + Sync) -> Result<DividedCsr<u32, V>> {
         let Self { row_offsets, columns, values, nonzeros } = self;
-        let columns = collected_in_parallel(columns.par_iter().map(|&old| column(old)))?;
-        Ok(DividedCsr { row_offsets, columns, values, nonzeros })
+        let mut mapped: Vec<u32> = zeros(columns.len())?;
+        parallel::fill(&mut mapped, |at| column(columns[at]));
+        Ok(DividedCsr { row_offsets, columns: mapped, values, nonzeros })
     }
 }
 
@@ -281,7 +287,7 @@ fn extend<T: Copy + Send + Sync>(to: &mut Vec<T>, parts: &[&[T]]) -> Result<()> 
         pairs.push((piece, *part));
         rest = after;
     }
-    pairs.into_par_iter().for_each(|(piece, part)| {
+    parallel::for_each(pairs, |(piece, part)| {
         piece.write_copy_of_slice(part);
     });
     // SAFETY: `reserve` made room for `count` more elements, and all of them were written as pieces.

@@ -1,8 +1,6 @@
 //! `y = alpha A x + y` for COO matrices sorted by row.
 
-use rayon::prelude::*;
-
-use crate::Value;
+use crate::{Value, parallel};
 
 /// Number of entries per task. The same on every machine, because the positions of cuts determine the
 /// rounding of sums.
@@ -10,7 +8,7 @@ const INTERVAL: usize = 1 << 14;
 
 /// Computes `y = beta y`.
 pub(crate) fn scale<V: Value>(beta: V, y: &mut [V]) {
-    y.par_iter_mut().with_min_len(INTERVAL).for_each(|y| *y = beta * *y);
+    parallel::parts_mut(y, INTERVAL, |_, y| y.iter_mut().for_each(|y| *y = beta * *y));
 }
 
 /// Computes `y = alpha A x + y`, with A given as rows, columns and values, sorted by row.
@@ -31,22 +29,19 @@ pub(crate) fn add_coo<V: Value>(
         (rest, first_of_rest) = (from_last, last as usize);
         tasks.push((interval * INTERVAL, own_rows, own_y));
     }
-    let carries: Vec<(u32, V)> = tasks
-        .into_par_iter()
-        .map(|(start, own_rows, own_y)| {
-            let first = own_rows[0];
-            let (mut open, mut sum) = (first, V::ZERO);
-            let entries = own_rows.iter().zip(&columns[start..]).zip(&values[start..]);
-            for ((&row, &column), &value) in entries {
-                if row != open {
-                    own_y[(open - first) as usize] += alpha * sum;
-                    (open, sum) = (row, V::ZERO);
-                }
-                sum += value * x[column as usize];
+    let carries = parallel::map_each(tasks, |(start, own_rows, own_y)| {
+        let first = own_rows[0];
+        let (mut open, mut sum) = (first, V::ZERO);
+        let entries = own_rows.iter().zip(&columns[start..]).zip(&values[start..]);
+        for ((&row, &column), &value) in entries {
+            if row != open {
+                own_y[(open - first) as usize] += alpha * sum;
+                (open, sum) = (row, V::ZERO);
             }
-            (open, sum)
-        })
-        .collect();
+            sum += value * x[column as usize];
+        }
+        (open, sum)
+    });
     // In the order of the intervals, so that rounding is the same in every run.
     for (row, sum) in carries {
         y[row as usize] += alpha * sum;

@@ -1,10 +1,8 @@
 //! Products with padded rows, ELL and sliced ELL, and permutations of vectors.
 
-use rayon::prelude::*;
-
-use crate::Value;
 use crate::device::{Device, DeviceKind, DeviceSlice};
 use crate::matrix::PADDING;
+use crate::{Value, parallel};
 
 /// The minimum number of rows per task.
 const GRAIN: usize = 1 << 10;
@@ -71,16 +69,21 @@ pub(crate) fn spmv_padded<V: Value>(
     beta: V,
     y: &mut [V],
 ) {
-    y.par_iter_mut().enumerate().with_min_len(GRAIN).for_each(|(row, y)| {
-        let position = positions.map_or(row, |positions| positions[row] as usize);
-        update(y, alpha, rows.dot(position, x), beta);
+    parallel::parts_mut(y, GRAIN, |own_rows, y| {
+        for (row, y) in own_rows.zip(y) {
+            let position = positions.map_or(row, |positions| positions[row] as usize);
+            update(y, alpha, rows.dot(position, x), beta);
+        }
     });
 }
 
 /// Computes `y[i] = alpha source[positions[i]] + beta y[i]`. If `beta` is 0, `y` is overwritten without being read.
 pub(crate) fn gather<V: Value>(source: &[V], positions: &[u32], alpha: V, beta: V, y: &mut [V]) {
-    let elements = y.par_iter_mut().zip(positions).with_min_len(GRAIN);
-    elements.for_each(|(y, &position)| update(y, alpha, source[position as usize], beta));
+    parallel::parts_mut(y, GRAIN, |range, y| {
+        for (y, &position) in y.iter_mut().zip(&positions[range]) {
+            update(y, alpha, source[position as usize], beta);
+        }
+    });
 }
 
 fn update<V: Value>(y: &mut V, alpha: V, sum: V, beta: V) {

@@ -1,7 +1,8 @@
 //! Merge of sorted sequences, by merge path.
 
 use evenpath_kernels::block::merge_path;
-use rayon::prelude::*;
+
+use crate::parallel;
 
 /// Elements of the output per task.
 const TILE: usize = 1 << 15;
@@ -9,7 +10,7 @@ const TILE: usize = 1 << 15;
 /// Merges two sorted sequences into `merged`, whose length is the sum of theirs. Stable, A before
 /// B.
 pub(crate) fn merge_keys<K: Copy + Ord + Send + Sync>(a: &[K], b: &[K], merged: &mut [K]) {
-    merged.par_chunks_mut(TILE).enumerate().for_each(|(tile, merged)| {
+    parallel::chunks_mut(merged, TILE, |tile, merged| {
         let mut sources = Sources::new(a, b, tile * TILE);
         for key in merged {
             *key = match sources.next() {
@@ -30,8 +31,8 @@ pub(crate) fn merge_pairs<K, V>(
     K: Copy + Ord + Send + Sync,
     V: Copy + Send + Sync,
 {
-    let chunks = keys.par_chunks_mut(TILE).zip(values.par_chunks_mut(TILE)).enumerate();
-    chunks.for_each(|(tile, (keys, values))| {
+    let tiles = keys.chunks_mut(TILE).zip(values.chunks_mut(TILE)).enumerate().collect();
+    parallel::for_each(tiles, |(tile, (keys, values)): (usize, (&mut [K], &mut [V]))| {
         let mut sources = Sources::new(a, b, tile * TILE);
         for (key, value) in keys.iter_mut().zip(values) {
             (*key, *value) = match sources.next() {

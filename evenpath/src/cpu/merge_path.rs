@@ -5,9 +5,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
-use crate::Offset;
+use crate::{Offset, parallel};
 
 /// A point on the path: the number of rows that end before it, and of nonzeros before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,14 +32,10 @@ pub(super) fn search<O: Offset>(diagonal: usize, row_ends: &[O], nnz: usize) -> 
 /// Splits the path into tiles of `length` steps; the last may be shorter.
 pub(super) fn tiles<O: Offset>(row_ends: &[O], nnz: usize, length: usize) -> Vec<Range<Coordinate>> {
     let path = row_ends.len() + nnz;
-    (0..path.div_ceil(length))
-        .into_par_iter()
-        .with_min_len(16)
-        .map(|tile| {
-            let at = |diagonal: usize| search(diagonal.min(path), row_ends, nnz);
-            at(tile * length)..at((tile + 1) * length)
-        })
-        .collect()
+    parallel::map(path.div_ceil(length), 16, |tile| {
+        let at = |diagonal: usize| search(diagonal.min(path), row_ends, nnz);
+        at(tile * length)..at((tile + 1) * length)
+    })
 }
 
 #[cfg(test)]

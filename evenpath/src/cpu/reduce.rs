@@ -1,9 +1,9 @@
 use evenpath_kernels::block::operator::{Max, Min, Number, Operator as Combine, Segmented, Sum, Summary};
-use rayon::prelude::*;
 
 use super::scan::{CHUNK, before_chunks, chunk};
 use crate::element::Element;
 use crate::operation::Operator;
+use crate::parallel;
 use crate::scalar::Offset;
 
 /// Returns the first element and the sum of each segment; `begins` returns true for the first element of a
@@ -68,7 +68,7 @@ fn reduce_by<T: Number, P: Combine<T>>(
         }
         (heads, closed)
     };
-    let chunks: Vec<_> = (0..values.len().div_ceil(CHUNK)).into_par_iter().map(close).collect();
+    let chunks = parallel::map(values.len().div_ceil(CHUNK), 1, close);
     let (mut heads, mut sums) = (Vec::new(), Vec::new());
     for (own_heads, closed) in chunks {
         // The very first element closes no segment.

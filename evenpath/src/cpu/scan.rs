@@ -1,9 +1,9 @@
 use std::ops::Range;
 
 use evenpath_kernels::block::operator::{Max, Min, Number, Operator as Combine, Segmented, Sum, Summary};
-use rayon::prelude::*;
 
 use crate::operation::Operator;
+use crate::parallel;
 
 /// Elements per task. Fixed, so that the order of additions does not depend on the number of threads.
 pub(super) const CHUNK: usize = 1 << 16;
@@ -60,8 +60,9 @@ fn scan_by<T: Number, P: Combine<T>>(
 ) {
     let len = result.len();
     let (before, _) = before_chunks::<T, P>(len, &element);
-    result.par_chunks_mut(CHUNK).zip(before).enumerate().for_each(|(number, (result, before))| {
-        let mut running = Summary::<T, P>::new(before.0, before.1);
+    parallel::chunks_mut(result, CHUNK, |number, result| {
+        let (value, heads) = before[number];
+        let mut running = Summary::<T, P>::new(value, heads);
         for (index, result) in chunk(number, len).zip(result) {
             let (value, begins) = element(index);
             let next = running.then(Summary::new(value, u32::from(begins)));
@@ -91,7 +92,7 @@ pub(super) fn before_chunks<T: Number, P: Combine<T>>(
         Summary::<T, P>::new(value, u32::from(begins))
     };
     let sum = |number| chunk(number, len).map(summary).fold(Summary::IDENTITY, Summary::then).into_parts();
-    let mut before: Vec<(T, u32)> = (0..len.div_ceil(CHUNK)).into_par_iter().map(sum).collect();
+    let mut before = parallel::map(len.div_ceil(CHUNK), 1, sum);
     let mut total = Summary::<T, P>::IDENTITY;
     for chunk in &mut before {
         let own = Summary::new(chunk.0, chunk.1);

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use evenpath_kernels::block::balanced_path::{self, PathCut};
-use rayon::prelude::*;
 
 use crate::operation::SetOperation;
+use crate::parallel;
 
 /// Elements of both inputs per task.
 const TILE: usize = 1 << 15;
@@ -18,6 +18,9 @@ pub(crate) struct SetPlan<'s, K> {
     /// The tiles, each with the size of its result.
     tiles: Vec<(Range<PathCut<usize>>, usize)>,
 }
+
+/// A tile, and its part of an array of the output.
+type Tile<'p, T> = (&'p Range<PathCut<usize>>, &'p mut [T]);
 
 /// An element of the result, as its index in A, in B, or in both if they match.
 #[derive(Clone, Copy)]
@@ -34,15 +37,12 @@ impl<'s, K: Copy + Ord + Send + Sync> SetPlan<'s, K> {
         let cut =
             |diagonal: usize| balanced_path::search(diagonal.min(all), a.len(), b.len(), |i| a[i], |i| b[i]);
         let mut plan = Self { a, b, operation, tiles: Vec::new() };
-        plan.tiles = (0..all.div_ceil(TILE))
-            .into_par_iter()
-            .map(|tile| {
-                let cuts = cut(tile * TILE)..cut((tile + 1) * TILE);
-                let mut count = 0;
-                plan.walk(&cuts, |_| count += 1);
-                (cuts, count)
-            })
-            .collect();
+        plan.tiles = parallel::map(all.div_ceil(TILE), 1, |tile| {
+            let cuts = cut(tile * TILE)..cut((tile + 1) * TILE);
+            let mut count = 0;
+            plan.walk(&cuts, |_| count += 1);
+            (cuts, count)
+        });
         plan
     }
 
@@ -53,7 +53,7 @@ impl<'s, K: Copy + Ord + Send + Sync> SetPlan<'s, K> {
 
     /// Writes the [`len`](Self::len) keys of the result.
     pub(crate) fn write_keys(&self, keys: &mut [K]) {
-        self.split(keys).into_par_iter().for_each(|(cuts, keys)| {
+        parallel::for_each(self.split(keys), |(cuts, keys)| {
             let mut keys = keys.iter_mut();
             self.walk(cuts, |step| {
                 if let Some(key) = keys.next() {
@@ -72,8 +72,8 @@ impl<'s, K: Copy + Ord + Send + Sync> SetPlan<'s, K> {
         keys: &mut [K],
         values: &mut [V],
     ) {
-        let tasks = self.split(keys).into_par_iter().zip(self.split(values));
-        tasks.for_each(|((cuts, keys), (_, values))| {
+        let tasks = self.split(keys).into_iter().zip(self.split(values)).collect();
+        parallel::for_each(tasks, |((cuts, keys), (_, values)): (Tile<'_, K>, Tile<'_, V>)| {
             let mut pairs = keys.iter_mut().zip(values);
             self.walk(cuts, |step| {
                 if let Some((key, value)) = pairs.next() {
@@ -96,7 +96,7 @@ impl<'s, K: Copy + Ord + Send + Sync> SetPlan<'s, K> {
     }
 
     /// Pairs each tile with its part of the output.
-    fn split<'p, T>(&'p self, mut output: &'p mut [T]) -> Vec<(&'p Range<PathCut<usize>>, &'p mut [T])> {
+    fn split<'p, T>(&'p self, mut output: &'p mut [T]) -> Vec<Tile<'p, T>> {
         let part = |(cuts, count): &'p (_, usize)| {
             let own;
             (own, output) = std::mem::take(&mut output).split_at_mut(*count);

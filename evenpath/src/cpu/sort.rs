@@ -4,12 +4,15 @@ use evenpath_kernels::block::radix_rank::RadixKey;
 use evenpath_simt::Element;
 use rayon::prelude::*;
 
-use crate::Offset;
 use crate::keys::{Comparison, PairValue, SortKey};
-use crate::matrix::{grain, local_ranges, row_blocks, split};
+use crate::matrix::{grain, local_ranges, row_blocks, split, split_both};
+use crate::{Offset, parallel};
 
 /// Minimum number of elements in a segment that several threads sort.
 const LONG_SEGMENT: usize = grain(1 << 14);
+
+/// Pairs per task when they are copied.
+const CHUNK: usize = 1 << 14;
 
 /// Bits by which a key is compared.
 fn compared_bits<K: SortKey>(key: K, comparison: Comparison<K::Bits>) -> u64 {
@@ -30,10 +33,14 @@ pub(crate) fn sort_pairs<K: SortKey, V: PairValue>(
     comparison: Comparison<K::Bits>,
 ) {
     assert_eq!(keys.len(), values.len(), "lengths are checked by the caller");
-    let mut pairs: Vec<(K, V)> = keys.par_iter().copied().zip(values.par_iter().copied()).collect();
+    let mut pairs = parallel::map(keys.len(), CHUNK, |at| (keys[at], values[at]));
     pairs.par_sort_by_key(|&(key, _)| compared_bits(key, comparison));
-    let places = keys.par_iter_mut().zip(values.par_iter_mut());
-    places.zip(pairs).for_each(|((key, value), pair)| (*key, *value) = pair);
+    parallel::parts_mut(keys, CHUNK, |range, keys| {
+        keys.iter_mut().zip(&pairs[range]).for_each(|(key, pair)| *key = pair.0);
+    });
+    parallel::parts_mut(values, CHUNK, |range, values| {
+        values.iter_mut().zip(&pairs[range]).for_each(|(value, pair)| *value = pair.1);
+    });
 }
 
 /// Sorts the keys of each segment.
@@ -43,7 +50,7 @@ pub(crate) fn sort_by_offsets<K: SortKey, O: Offset>(
     comparison: Comparison<K::Bits>,
 ) {
     let blocks = row_blocks(row_offsets);
-    split(&blocks, row_offsets, keys).into_par_iter().for_each(|(block, keys)| {
+    parallel::for_each(split(&blocks, row_offsets, keys), |(block, keys)| {
         for (_, range) in local_ranges(row_offsets, block) {
             let keys = &mut keys[range];
             if keys.len() < LONG_SEGMENT {
@@ -63,9 +70,7 @@ pub(crate) fn sort_pairs_by_offsets<K: SortKey, V: PairValue, O: Offset>(
     comparison: Comparison<K::Bits>,
 ) {
     let blocks = row_blocks(row_offsets);
-    let keys = split(&blocks, row_offsets, keys);
-    let values = split(&blocks, row_offsets, values);
-    keys.into_par_iter().zip(values).for_each(|((block, keys), (_, values))| {
+    parallel::for_each(split_both(&blocks, row_offsets, keys, values), |(block, keys, values)| {
         let mut scratch: Vec<(K, V)> = Vec::new();
         for (_, range) in local_ranges(row_offsets, block) {
             let (keys, values) = (&mut keys[range.clone()], &mut values[range]);

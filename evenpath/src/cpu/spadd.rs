@@ -3,11 +3,9 @@
 use std::ops::Range;
 use std::slice::IterMut;
 
-use rayon::prelude::*;
-
-use crate::matrix::{row_blocks, split};
+use crate::matrix::{row_blocks, split, split_both};
 use crate::operation::{Elementwise, scaled};
-use crate::{Offset, Value};
+use crate::{Offset, Value, parallel};
 
 /// Patterns of two canonical matrices with the same number of rows, and the operation.
 pub(crate) struct RowMerge<'m, O> {
@@ -36,13 +34,13 @@ impl<O: Offset> RowMerge<'_, O> {
             let both = if operation.keeps_pairs() { pairs as u64 } else { 0 };
             of_one(operation.keeps_a(), a) + of_one(operation.keeps_b(), b) + both
         };
-        (0..self.nrows()).into_par_iter().with_min_len(LEAST_ROWS).map(count).collect()
+        parallel::map(self.nrows(), LEAST_ROWS, count)
     }
 
     /// Writes the column indices of the result, given its row offsets.
     pub(crate) fn write_columns(&self, offsets: &[O], columns: &mut [u32]) {
         let blocks = row_blocks(offsets);
-        split(&blocks, offsets, columns).into_par_iter().for_each(|(rows, columns)| {
+        parallel::for_each(split(&blocks, offsets, columns), |(rows, columns)| {
             self.merge(rows, &mut ColumnWriter { a: self.a.1, b: self.b.1, next: columns.iter_mut() });
         });
     }
@@ -56,7 +54,7 @@ impl<O: Offset> RowMerge<'_, O> {
         values: &mut [V],
     ) {
         let blocks = row_blocks(offsets);
-        split(&blocks, offsets, values).into_par_iter().for_each(|(rows, values)| {
+        parallel::for_each(split(&blocks, offsets, values), |(rows, values)| {
             self.merge(rows, &mut self.values(operands, factors, values));
         });
     }
@@ -70,8 +68,7 @@ impl<O: Offset> RowMerge<'_, O> {
         (columns, values): (&mut [u32], &mut [V]),
     ) {
         let blocks = row_blocks(offsets);
-        let columns = split(&blocks, offsets, columns).into_par_iter();
-        columns.zip(split(&blocks, offsets, values)).for_each(|((rows, columns), (_, values))| {
+        parallel::for_each(split_both(&blocks, offsets, columns, values), |(rows, columns, values)| {
             let columns = ColumnWriter { a: self.a.1, b: self.b.1, next: columns.iter_mut() };
             self.merge(rows, &mut (columns, self.values(operands, factors, values)));
         });

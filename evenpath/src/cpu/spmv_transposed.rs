@@ -6,9 +6,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
-use crate::{CsrView, Offset, Value};
+use crate::{CsrView, Offset, Value, parallel};
 
 /// The maximum number of pieces: more sums per column would cost more than they gain.
 const MAX_PIECES: usize = 16;
@@ -46,16 +44,13 @@ pub(crate) fn spmv_transposed<V: Value, O: Offset>(
         y.iter_mut().for_each(scale);
         return add_rows(matrix, 0..matrix.nrows(), alpha, x, y);
     }
-    let sums: Vec<Vec<V>> = (0..pieces)
-        .into_par_iter()
-        .map(|piece| {
-            let mut sums = vec![V::ZERO; matrix.ncols()];
-            let rows = piece_start(matrix, piece, pieces)..piece_start(matrix, piece + 1, pieces);
-            add_rows(matrix, rows, alpha, x, &mut sums);
-            sums
-        })
-        .collect();
-    y.par_chunks_mut(COLUMN_BLOCK).enumerate().for_each(|(block, y)| {
+    let sums = parallel::map(pieces, 1, |piece| {
+        let mut sums = vec![V::ZERO; matrix.ncols()];
+        let rows = piece_start(matrix, piece, pieces)..piece_start(matrix, piece + 1, pieces);
+        add_rows(matrix, rows, alpha, x, &mut sums);
+        sums
+    });
+    parallel::chunks_mut(y, COLUMN_BLOCK, |block, y| {
         y.iter_mut().for_each(scale);
         for sums in &sums {
             let sums = &sums[block * COLUMN_BLOCK..][..y.len()];

@@ -2,13 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::prelude::*;
-
 use super::cursor::{Cursor, line_at};
 use super::header::array_entries;
 use super::options::{Progress, ReadOptions, Stage};
 use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry};
-use crate::{MatrixError, Value};
+use crate::{MatrixError, Value, parallel};
 
 /// Bytes per task, rounded up to the end of a line.
 const CHUNK: usize = 1 << 19;
@@ -111,23 +109,20 @@ impl Body<'_> {
         value: impl Fn(&mut Cursor<'_>) -> Result<V, Kind> + Sync,
     ) -> Result<ParsedEntries<V>, MatrixMarketError> {
         let chunks = self.chunks();
-        let counts: Vec<usize> = chunks.par_iter().map(|&(_, text)| count_entries(text)).collect();
+        let counts = parallel::map(chunks.len(), 1, |chunk| count_entries(chunks[chunk].1));
         let total = counts.iter().sum();
         let mut stored = self.allocate(total, indexed)?;
         let tasks = stored.split(&chunks, &counts);
 
         let done = AtomicU64::new(self.start as u64);
-        let faults: Vec<Option<LineFault>> = tasks
-            .into_par_iter()
-            .map(|task| {
-                let len = task.text.len() as u64;
-                let fault = task.run(&place, &value).err();
-                let done = done.fetch_add(len, Ordering::Relaxed) + len;
-                let total = self.text.len() as u64;
-                self.options.report(Progress { stage: Stage::Parse, done, total });
-                fault
-            })
-            .collect();
+        let faults = parallel::map_each(tasks, |task| {
+            let len = task.text.len() as u64;
+            let fault = task.run(&place, &value).err();
+            let done = done.fetch_add(len, Ordering::Relaxed) + len;
+            let total = self.text.len() as u64;
+            self.options.report(Progress { stage: Stage::Parse, done, total });
+            fault
+        });
         if let Some(LineFault { position, kind }) = faults.into_iter().flatten().next() {
             return Err(MatrixMarketError::at_line(line_at(self.text, position), kind));
         }

@@ -1,11 +1,17 @@
 //! Expands the stored entries: adds those implied by symmetry, and converts arrays to entries.
 
-use rayon::prelude::*;
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use rayon::slice::ParallelSliceMut;
 
 use super::body::{Body, ParsedEntries};
 use super::{MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry};
 use crate::matrix::memory::{try_collect, try_extend};
-use crate::{Coo, MatrixError, Value};
+use crate::{Coo, MatrixError, Value, parallel};
+
+/// Entries per task.
+const GRAIN: usize = 1 << 15;
 
 /// All entries of a coordinate file: the stored ones in their order, then their mirror images.
 pub(super) fn coordinates<V: Value>(
@@ -32,7 +38,8 @@ fn out_of_memory<V>(rows: usize, stored: &ParsedEntries<V>) -> MatrixError {
 fn mirror<V: Value>(stored: &mut ParsedEntries<V>, symmetry: Symmetry) -> Result<(), ()> {
     let ParsedEntries { rows, columns, values } = stored;
     let len = values.len();
-    let images = rows.par_iter().zip(&*columns).filter(|(row, column)| row != column).count();
+    let off_diagonal = |range: Range<usize>| range.filter(|&entry| rows[entry] != columns[entry]).count();
+    let images = parallel::reduce(rows.len(), GRAIN, 0, off_diagonal, |sum, part| sum + part);
     rows.try_reserve_exact(images).map_err(drop)?;
     columns.try_reserve_exact(images).map_err(drop)?;
     values.try_reserve_exact(images).map_err(drop)?;
@@ -54,8 +61,11 @@ fn reflect<V: Value>(symmetry: Symmetry, value: V) -> V {
 
 /// Checks that at most one of two mirrored positions is stored. Otherwise both would be counted twice.
 fn check_triangles<V: Value>(body: &Body<'_>, stored: &ParsedEntries<V>) -> Result<(), MatrixMarketError> {
-    let places = || stored.rows.par_iter().zip(&stored.columns);
-    if !places().any(|(row, column)| row < column) || !places().any(|(row, column)| row > column) {
+    let has = |order: Ordering| {
+        let is_in = |&entry: &usize| stored.rows[entry].cmp(&stored.columns[entry]) == order;
+        parallel::first(stored.rows.len(), GRAIN, |mut range| range.find(is_in)).is_some()
+    };
+    if !has(Ordering::Less) || !has(Ordering::Greater) {
         return Ok(());
     }
     // Both triangles are used, which is rare. Sort mirrored positions together.
@@ -66,12 +76,14 @@ fn check_triangles<V: Value>(body: &Body<'_>, stored: &ParsedEntries<V>) -> Resu
     let mut sorted: Vec<(u32, u32, bool, usize)> =
         try_collect(sorted).map_err(|_| out_of_memory(body.header.nrows, stored))?;
     sorted.par_sort_unstable();
-    let both = sorted
-        .par_windows(2)
-        .filter(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1) && pair[0].2 != pair[1].2)
-        .map(|pair| pair[0].3.max(pair[1].3))
-        .min();
-    let Some(entry) = both else {
+    let both = |range: Range<usize>| {
+        let pairs = sorted[range.start..=range.end].windows(2);
+        let pairs =
+            pairs.filter(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1) && pair[0].2 != pair[1].2);
+        pairs.map(|pair| pair[0].3.max(pair[1].3)).min()
+    };
+    let least = |a: Option<usize>, b: Option<usize>| a.into_iter().chain(b).min();
+    let Some(entry) = parallel::reduce(sorted.len() - 1, GRAIN, None, both, least) else {
         return Ok(());
     };
     let (row, column) = (stored.rows[entry] as usize + 1, stored.columns[entry] as usize + 1);

@@ -6,13 +6,12 @@ use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use rayon::prelude::*;
 
 use super::destination;
 use super::header::check_combination;
 use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, Symmetry};
 use crate::matrix::check_threads;
-use crate::{Csr, CsrView, Offset, Value};
+use crate::{Csr, CsrView, Offset, Value, parallel};
 
 /// Entries or rows per task.
 const BLOCK: usize = 1 << 14;
@@ -290,16 +289,14 @@ fn write_blocks(
     // Keep just enough text in memory to occupy all threads.
     let window = 4 * rayon::current_num_threads();
     for first in (0..blocks).step_by(window) {
-        let texts: Vec<Vec<u8>> = (first..blocks.min(first + window))
-            .into_par_iter()
-            .map(|block| {
-                let mut text = Vec::new();
-                for item in block * step..count.min((block + 1) * step) {
-                    format(item, &mut text);
-                }
-                text
-            })
-            .collect();
+        let texts = parallel::map(window.min(blocks - first), 1, |at| {
+            let block = first + at;
+            let mut text = Vec::new();
+            for item in block * step..count.min((block + 1) * step) {
+                format(item, &mut text);
+            }
+            text
+        });
         for text in texts {
             writer.write_all(&text)?;
         }

@@ -53,6 +53,17 @@ pub(crate) fn split<'a, O: Offset, T>(
     parts
 }
 
+/// Splits two arrays of nonzeros by `blocks`, which cover all rows.
+pub(crate) fn split_both<'a, O: Offset, T, U>(
+    blocks: &[Range<usize>],
+    row_offsets: &[O],
+    items: &'a mut [T],
+    others: &'a mut [U],
+) -> Vec<(Range<usize>, &'a mut [T], &'a mut [U])> {
+    let both = split(blocks, row_offsets, items).into_iter().zip(split(blocks, row_offsets, others));
+    both.map(|((block, items), (_, others))| (block, items, others)).collect()
+}
+
 /// The rows of a block, each with its range within the block's nonzeros.
 pub(crate) fn local_ranges<O: Offset>(
     row_offsets: &[O],

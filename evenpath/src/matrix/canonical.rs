@@ -1,10 +1,8 @@
 //! Canonical form: the column indices of every row increase strictly.
 
-use rayon::prelude::*;
-
 use super::MatrixError;
-use super::blocks::{local_ranges, row_blocks, split};
-use crate::{Offset, Value};
+use super::blocks::{local_ranges, row_blocks, split_both};
+use crate::{Offset, Value, parallel};
 
 /// Treatment of entries with the same row and column.
 ///
@@ -39,7 +37,7 @@ pub(crate) fn first_descent<O: Offset>(row_offsets: &[O], columns: &[u32]) -> Op
         Some((row, columns[at], columns[at + 1]))
     };
     let rows = row_offsets.len().saturating_sub(1);
-    (0..rows).into_par_iter().with_min_len(1 << 12).find_map_first(descent)
+    parallel::first(rows, 1 << 12, |mut rows| rows.find_map(descent))
 }
 
 /// The arrays of a valid CSR matrix, borrowed for changes that keep it valid.
@@ -73,9 +71,8 @@ impl<V: Value, O: Offset> CsrArraysMut<'_, V, O> {
     pub(super) fn sort_rows(&mut self) -> Option<(usize, u32)> {
         let row_offsets = &*self.row_offsets;
         let blocks = row_blocks(row_offsets);
-        let columns = split(&blocks, row_offsets, self.column_indices);
-        let values = split(&blocks, row_offsets, self.values);
-        let duplicates = columns.into_par_iter().zip(values).map(|((block, columns), (_, values))| {
+        let parts = split_both(&blocks, row_offsets, self.column_indices, self.values);
+        let duplicates = parallel::map_each(parts, |(block, columns, values)| {
             let mut scratch = Vec::new();
             let mut duplicate = None;
             for (row, range) in local_ranges(row_offsets, block) {
@@ -91,38 +88,33 @@ impl<V: Value, O: Offset> CsrArraysMut<'_, V, O> {
             }
             duplicate
         });
-        // In two steps, because `find_map_first` would skip the sorting of blocks after the first duplicate.
-        duplicates.collect::<Vec<_>>().into_iter().flatten().next()
+        // All blocks are sorted, also those after the first duplicate.
+        duplicates.into_iter().flatten().next()
     }
 
     /// Sums adjacent nonzeros with equal columns.
     fn sum_duplicates(&mut self) {
         let row_offsets = &*self.row_offsets;
         let blocks = row_blocks(row_offsets);
-        let columns = split(&blocks, row_offsets, self.column_indices);
-        let values = split(&blocks, row_offsets, self.values);
+        let parts = split_both(&blocks, row_offsets, self.column_indices, self.values);
         // Each block compacts its nonzeros and counts them per row.
-        let packed: Vec<Vec<usize>> = columns
-            .into_par_iter()
-            .zip(values)
-            .map(|((block, columns), (_, values))| {
-                let mut end = 0;
-                let pack = |(_, range): (usize, std::ops::Range<usize>)| {
-                    let start = end;
-                    for from in range {
-                        if end > start && columns[end - 1] == columns[from] {
-                            let value = values[from];
-                            values[end - 1] += value;
-                        } else {
-                            (columns[end], values[end]) = (columns[from], values[from]);
-                            end += 1;
-                        }
+        let packed = parallel::map_each(parts, |(block, columns, values)| {
+            let mut end = 0;
+            let pack = |(_, range): (usize, std::ops::Range<usize>)| {
+                let start = end;
+                for from in range {
+                    if end > start && columns[end - 1] == columns[from] {
+                        let value = values[from];
+                        values[end - 1] += value;
+                    } else {
+                        (columns[end], values[end]) = (columns[from], values[from]);
+                        end += 1;
                     }
-                    end - start
-                };
-                local_ranges(row_offsets, block).map(pack).collect()
-            })
-            .collect();
+                }
+                end - start
+            };
+            local_ranges(row_offsets, block).map(pack).collect::<Vec<_>>()
+        });
         self.close_gaps(&blocks, &packed);
     }
 

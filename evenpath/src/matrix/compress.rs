@@ -1,14 +1,12 @@
 //! From entries in any order to a CSR matrix: a parallel, stable counting sort by row.
 
-use std::marker::PhantomData;
-
 use bytemuck::Zeroable;
-use rayon::prelude::*;
 
 use super::blocks::grain;
 use super::check_threads;
 use super::memory::try_copy;
 use super::{Csr, MatrixError};
+use crate::parallel::{self, Slots};
 use crate::{Offset, Value};
 
 /// Entries per task.
@@ -38,14 +36,11 @@ impl<V: Value> TripletSlices<'_, V> {
         indices.zip(self.values).map(|((&row, &column), &value)| PackedTriplet { row, column, value })
     }
 
-    /// Chunks of `GRAIN` entries.
-    fn chunks(&self) -> impl IndexedParallelIterator<Item = Self> {
-        let indices = self.rows.par_chunks(GRAIN).zip(self.columns.par_chunks(GRAIN));
-        indices.zip(self.values.par_chunks(GRAIN)).map(|((rows, columns), values)| TripletSlices {
-            rows,
-            columns,
-            values,
-        })
+    /// One of the chunks of `GRAIN` entries.
+    fn chunk(&self, number: usize) -> Self {
+        let range = number * GRAIN..self.rows.len().min((number + 1) * GRAIN);
+        let (rows, columns) = (&self.rows[range.clone()], &self.columns[range.clone()]);
+        Self { rows, columns, values: &self.values[range] }
     }
 }
 
@@ -70,7 +65,10 @@ pub(super) fn compress<V: Value, O: Offset>(
         // Zeroed pages that are never touched: the machine may have less memory than the row offsets would fill.
         return Ok(Csr::from_valid(rows, cols, row_offsets, Vec::new(), Vec::new()));
     }
-    if entries.rows.par_windows(2).with_min_len(GRAIN).all(|pair| pair[0] <= pair[1]) {
+    let descent = parallel::first(nnz - 1, GRAIN, |range| {
+        (!entries.rows[range.start..=range.end].is_sorted()).then_some(())
+    });
+    if descent.is_none() {
         write_sorted_offsets(entries.rows, &mut row_offsets);
         let out_of_memory = |_| out_of_memory(());
         let column_indices = try_copy(entries.columns).map_err(out_of_memory)?;
@@ -92,7 +90,7 @@ pub(super) fn compress<V: Value, O: Offset>(
         (values, values_left) = values_left.split_at_mut(range.len());
         tasks.push((bucket, range, ends, columns, values));
     }
-    tasks.into_par_iter().for_each(|(bucket, range, ends, columns, values)| {
+    parallel::for_each(tasks, |(bucket, range, ends, columns, values)| {
         let first_row = bucket << buckets.shift;
         counting_sort(&bucketed[range.clone()], first_row, range.start, ends, columns, values);
     });
@@ -101,7 +99,7 @@ pub(super) fn compress<V: Value, O: Offset>(
 
 /// Writes the row offsets of entries sorted by row.
 fn write_sorted_offsets<O: Offset>(row_of_entry: &[u32], row_offsets: &mut [O]) {
-    row_offsets[1..].par_chunks_mut(GRAIN).enumerate().for_each(|(chunk, ends)| {
+    parallel::chunks_mut(&mut row_offsets[1..], GRAIN, |chunk, ends| {
         let first_row = chunk * GRAIN;
         let mut end = row_of_entry.partition_point(|&row| (row as usize) < first_row);
         for (row, slot) in (first_row..).zip(ends) {
@@ -161,16 +159,13 @@ impl Buckets {
 
     /// Distributes the entries to their buckets, stably, and returns where each bucket starts.
     fn fill<V: Value>(&self, entries: TripletSlices<'_, V>, bucketed: &mut [PackedTriplet<V>]) -> Vec<usize> {
-        let mut cursors: Vec<Vec<usize>> = entries
-            .chunks()
-            .map(|chunk| {
-                let mut counts = vec![0; self.count];
-                for &row in chunk.rows {
-                    counts[(row >> self.shift) as usize] += 1;
-                }
-                counts
-            })
-            .collect();
+        let mut cursors = parallel::map(entries.rows.len().div_ceil(GRAIN), 1, |chunk| {
+            let mut counts = vec![0; self.count];
+            for &row in entries.chunk(chunk).rows {
+                counts[(row >> self.shift) as usize] += 1;
+            }
+            counts
+        });
         let mut starts = vec![0; self.count + 1];
         let mut sum = 0;
         for bucket in 0..self.count {
@@ -181,10 +176,10 @@ impl Buckets {
         }
         starts[self.count] = sum;
 
-        let slots = ScatterBuffer::new(bucketed);
-        entries.chunks().zip(cursors).for_each(|(chunk, mut cursors)| {
-            for entry in chunk.iter() {
-                let cursor = &mut cursors[(entry.row >> self.shift) as usize];
+        let slots = Slots::new(bucketed);
+        parallel::chunks_mut(&mut cursors, 1, |chunk, cursors| {
+            for entry in entries.chunk(chunk).iter() {
+                let cursor = &mut cursors[0][(entry.row >> self.shift) as usize];
                 // SAFETY: the counts of all (bucket, chunk) pairs were summed to give each pair a disjoint range inside
                 // `bucketed`, and this chunk has exactly as many entries of the bucket as were counted. So every slot is
                 // written once, by one task.
@@ -193,27 +188,5 @@ impl Buckets {
             }
         });
         starts
-    }
-}
-
-/// A buffer that several tasks fill, each at its own indices.
-pub(super) struct ScatterBuffer<'a, T> {
-    first: *mut T,
-    buffer: PhantomData<&'a mut [T]>,
-}
-
-// SAFETY: the pointer is used only by `write`, whose callers pass disjoint indices.
-unsafe impl<T: Send> Sync for ScatterBuffer<'_, T> {}
-
-impl<'a, T: Copy> ScatterBuffer<'a, T> {
-    pub(super) fn new(buffer: &'a mut [T]) -> Self {
-        Self { first: buffer.as_mut_ptr(), buffer: PhantomData }
-    }
-
-    /// # Safety
-    /// `index` is inside the buffer, and no other task writes it.
-    pub(super) unsafe fn write(&self, index: usize, item: T) {
-        // SAFETY: guaranteed by the caller; nothing else borrows the buffer.
-        unsafe { self.first.add(index).write(item) };
     }
 }

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
 
 use super::compress::{self, TripletSlices};
 use super::memory::try_extend;
 use super::{Csr, Duplicates, InvalidCoo, MatrixError, validate};
-use crate::{Offset, Value};
+use crate::{Offset, Value, parallel};
 
 /// A sparse matrix as a list of entries, in any order.
 ///
@@ -174,12 +174,12 @@ impl<V: Value> Coo<V> {
             return;
         }
         // A counting sort would need more memory for row offsets than the entries take.
-        let indices = self.row_indices.par_iter().zip(&self.column_indices);
-        let mut entries: Vec<_> =
-            indices.zip(&self.values).map(|((&row, &column), &value)| (row, column, value)).collect();
+        let entry = |at: usize| (self.row_indices[at], self.column_indices[at], self.values[at]);
+        let mut entries = parallel::map(self.nnz(), 1, entry);
         entries.par_sort_by_key(|&(row, _, _)| row);
-        let entries = entries.into_par_iter().map(|(row, column, value)| (row, (column, value)));
-        let (rows, (columns, values)) = entries.unzip();
+        let rows = parallel::map(entries.len(), 1, |at| entries[at].0);
+        let columns = parallel::map(entries.len(), 1, |at| entries[at].1);
+        let values = parallel::map(entries.len(), 1, |at| entries[at].2);
         *self = Self::from_valid(self.rows, self.cols, rows, columns, values);
     }
 

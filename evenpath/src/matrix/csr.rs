@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use rayon::prelude::*;
-
 use super::canonical::{CsrArraysMut, Duplicates};
 use super::{Coo, CsrView, InvalidCsr, MatrixError, Row, Rows, Statistics, validate};
-use crate::{Offset, Storage, Value};
+use crate::{Offset, Storage, Value, parallel};
 
 /// A sparse matrix in compressed sparse row form.
 ///
@@ -203,20 +201,20 @@ impl<V: Storage, O: Offset> Csr<V, O> {
     /// If `P` cannot count the nonzeros. The error returns the buffers.
     pub fn try_into_offsets<P: Offset>(self) -> Result<Csr<V, P>, InvalidCsr<V, O>> {
         let Self { rows, cols, row_offsets, column_indices, values } = self;
-        let converted: Option<Vec<P>> =
-            row_offsets.par_iter().map(|offset| P::try_from_usize(offset.to_usize())).collect();
-        let Some(row_offsets_converted) = converted else {
+        // The last offset is the greatest.
+        if P::try_from_usize(values.len()).is_none() {
             let error = MatrixError::offset_overflow::<P>(values.len());
             return Err(InvalidCsr { error, row_offsets, column_indices, values });
-        };
-        Ok(Csr { rows, cols, row_offsets: row_offsets_converted, column_indices, values })
+        }
+        let row_offsets = parallel::map(row_offsets.len(), 1, |row| P::from_bits(row_offsets[row].to_u64()));
+        Ok(Csr { rows, cols, row_offsets, column_indices, values })
     }
 
     /// Converts the values to another type, rounding to nearest, ties to even. Values out of range become infinite.
     #[must_use]
     pub fn into_values<W: Storage>(self) -> Csr<W, O> {
         let Self { rows, cols, row_offsets, column_indices, values } = self;
-        let values = values.par_iter().map(|value| W::from_f64(value.to_f64())).collect();
+        let values = parallel::map(values.len(), 1, |at| W::from_f64(values[at].to_f64()));
         Csr { rows, cols, row_offsets, column_indices, values }
     }
 }

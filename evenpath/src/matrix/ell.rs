@@ -2,12 +2,10 @@
 
 use std::fmt;
 
-use rayon::prelude::*;
-
 use super::blocks::grain;
-use super::compress::ScatterBuffer;
 use super::padding::{self, PADDING, PaddingLimit, RowSlots, padded_arrays, slot_bytes};
 use super::{Csr, CsrView, InvalidEll, MatrixError, validate};
+use crate::parallel::{self, Slots};
 use crate::{Offset, Value};
 
 /// Rows per task.
@@ -70,8 +68,7 @@ impl<V: Value> Ell<V> {
     ) -> Result<Self, InvalidEll<V>> {
         match check(rows, cols, width, &column_indices, values.len()) {
             Ok(row_lengths) => {
-                let slots = column_indices.par_iter().zip(&mut values);
-                slots.filter(|&(&column, _)| column == PADDING).for_each(|(_, value)| *value = V::ZERO);
+                padding::clear(&column_indices, &mut values);
                 Ok(Self::from_valid((rows, cols), width, row_lengths, column_indices, values))
             }
             Err(error) => Err(InvalidEll { error, column_indices, values }),
@@ -85,7 +82,7 @@ impl<V: Value> Ell<V> {
         column_indices: Vec<u32>,
         values: Vec<V>,
     ) -> Self {
-        let nnz = if width == 0 { 0 } else { row_lengths.par_iter().map(|&length| length as usize).sum() };
+        let nnz = if width == 0 { 0 } else { padding::sum(&row_lengths) };
         Self { rows, cols, width, nnz, row_lengths, column_indices, values }
     }
 
@@ -167,9 +164,8 @@ impl<V: Value> Ell<V> {
         let (rows, cols, nnz) = (matrix.nrows(), matrix.ncols(), matrix.nnz());
         let (mut column_indices, mut values) = padded_arrays(rows, nnz, slots)?;
         let mut row_lengths = padding::zero_lengths(rows)?;
-        let (column_slots, value_slots) =
-            (ScatterBuffer::new(&mut column_indices), ScatterBuffer::new(&mut values));
-        row_lengths.par_chunks_mut(GRAIN).enumerate().for_each(|(chunk, lengths)| {
+        let (column_slots, value_slots) = (Slots::new(&mut column_indices), Slots::new(&mut values));
+        parallel::chunks_mut(&mut row_lengths, GRAIN, |chunk, lengths| {
             for (row, length) in (chunk * GRAIN..).zip(lengths) {
                 let nonzeros = matrix.range(row).take(width);
                 *length = nonzeros.len() as u32;

@@ -23,12 +23,10 @@ pub use error::ParseKindError;
 pub use kind::Kind;
 pub use published::Published;
 
-use rayon::prelude::*;
-
-use super::blocks::{row_blocks, split};
+use super::blocks::{row_blocks, split_both};
 use super::padding::row_offsets;
 use super::{Csr, MatrixError, validate};
-use crate::{Offset, Value};
+use crate::{Offset, Value, parallel};
 use rows::{RowGenerator, Stream};
 
 /// Generates a matrix of the shape [`Kind::shape`]. The same kind and seed give the same matrix.
@@ -62,8 +60,9 @@ pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>,
 
     // Rows are generated twice, once to count their nonzeros and once in place, so nothing is copied.
     let mut lengths: Vec<u32> = bytemuck::try_zeroed_vec(rows).map_err(no_memory_for(0))?;
-    lengths.par_iter_mut().enumerate().with_min_len(256).for_each_init(Vec::new, |columns, (row, length)| {
-        *length = pattern.len(row, columns) as u32;
+    parallel::parts_mut(&mut lengths, 256, |rows, lengths| {
+        let mut columns = Vec::new();
+        rows.zip(lengths).for_each(|(row, length)| *length = pattern.len(row, &mut columns) as u32);
     });
     let row_offsets: Vec<O> = row_offsets(&lengths)?;
     let nnz = row_offsets[rows].to_usize();
@@ -71,14 +70,14 @@ pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>,
     let mut column_indices: Vec<u32> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
     let mut values: Vec<V> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
     let blocks = row_blocks(&row_offsets);
-    let columns = split(&blocks, &row_offsets, &mut column_indices);
-    let parts = columns.into_par_iter().zip(split(&blocks, &row_offsets, &mut values));
-    parts.for_each_init(Vec::new, |scratch, ((block, columns), (_, values))| {
+    let parts = split_both(&blocks, &row_offsets, &mut column_indices, &mut values);
+    parallel::for_each(parts, |(block, columns, values)| {
+        let mut scratch = Vec::new();
         let base = row_offsets[block.start].to_usize();
         for row in block {
             let range = row_offsets[row].to_usize() - base..row_offsets[row + 1].to_usize() - base;
-            pattern.columns(row, scratch);
-            columns[range.clone()].copy_from_slice(scratch);
+            pattern.columns(row, &mut scratch);
+            columns[range.clone()].copy_from_slice(&scratch);
             let mut stream = Stream::values(seed, row);
             values[range].fill_with(|| V::from_f64(2.0 * stream.unit() - 1.0));
         }

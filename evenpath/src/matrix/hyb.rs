@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use rayon::prelude::*;
-
-use super::padding::{PaddingLimit, slot_bytes};
+use super::padding::{PaddingLimit, longest, slot_bytes};
 use super::{Coo, Csr, CsrView, Duplicates, Ell, InvalidHyb, MatrixError};
-use crate::{Offset, Value};
+use crate::{Offset, Value, parallel};
 
 /// A sparse matrix in hybrid form: the first few nonzeros of every row in [`Ell`], all others in [`Coo`] (Bell and
 /// Garland, *Implementing sparse matrix-vector multiplication on throughput-oriented processors*, SC 2009).
@@ -199,7 +197,7 @@ fn typical_width<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> usize {
     if rows < needed {
         return 0;
     }
-    let mut lengths: Vec<usize> = (0..rows).into_par_iter().map(|row| matrix.range(row).len()).collect();
+    let mut lengths = parallel::map(rows, 1, |row| matrix.range(row).len());
     // That is the length of the `needed`-th longest row.
     *lengths.select_nth_unstable(rows - needed).1
 }
@@ -227,10 +225,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
         let (rows, nnz) = (self.nrows(), self.nnz());
         let width = match options.width {
             HybWidth::Typical => typical_width(matrix),
-            HybWidth::Slots(width) => {
-                let longest = (0..rows).into_par_iter().map(|row| matrix.range(row).len()).max();
-                width.min(longest.unwrap_or(0))
-            }
+            HybWidth::Slots(width) => width.min(longest(matrix)),
         };
         if u32::try_from(width).is_err() {
             return Err(MatrixError::RowTooLong { row: 0, nonzeros: width });

@@ -21,7 +21,7 @@ mod tests;
 mod validate;
 mod view;
 
-pub(crate) use blocks::{grain, local_ranges, row_blocks, split};
+pub(crate) use blocks::{grain, local_ranges, row_blocks, split, split_both};
 pub use canonical::Duplicates;
 pub(crate) use canonical::first_descent;
 pub use coo::Coo;

@@ -1,13 +1,15 @@
 //! Common parts of the padded formats: the limit on padding, and the conversion to CSR.
 
-use rayon::prelude::*;
+use std::ops::Range;
 
-use super::blocks::{grain, row_blocks, split};
+use super::blocks::{grain, row_blocks, split_both};
 use super::{Csr, CsrView, MatrixError};
-use crate::{Offset, Value};
+use crate::{Offset, Value, parallel};
 
 /// Rows per task.
 const GRAIN: usize = grain(1 << 10);
+/// Row lengths per task.
+const LENGTHS: usize = grain(1 << 15);
 
 /// The column index of padding. A matrix has at most [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION) columns, so no nonzero
 /// has it, and padding differs from stored zeros.
@@ -100,13 +102,32 @@ pub(super) fn padded_arrays<V: Value>(
 
 /// Length of the longest row.
 pub(super) fn longest_row<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> Result<usize, MatrixError> {
-    let length = |row| matrix.range(row).len();
-    let width = (0..matrix.nrows()).into_par_iter().map(length).max().unwrap_or(0);
+    let width = longest(matrix);
     if u32::try_from(width).is_ok() {
         return Ok(width);
     }
-    let row = (0..matrix.nrows()).find(|&row| length(row) == width).unwrap_or(0);
+    let row = (0..matrix.nrows()).find(|&row| matrix.range(row).len() == width).unwrap_or(0);
     Err(MatrixError::RowTooLong { row, nonzeros: width })
+}
+
+/// Length of the longest row, of any length.
+pub(super) fn longest<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> usize {
+    let of_rows = |rows: Range<usize>| rows.map(|row| matrix.range(row).len()).max().unwrap_or(0);
+    parallel::reduce(matrix.nrows(), LENGTHS, 0, of_rows, usize::max)
+}
+
+/// Sum of row lengths.
+pub(super) fn sum(lengths: &[u32]) -> usize {
+    let of_rows = |rows: Range<usize>| lengths[rows].iter().map(|&length| length as usize).sum();
+    parallel::reduce(lengths.len(), LENGTHS, 0, of_rows, |sum, part: usize| sum + part)
+}
+
+/// Sets the values of padding to 0.
+pub(super) fn clear<V: Value>(columns: &[u32], values: &mut [V]) {
+    parallel::parts_mut(values, 1, |range, values| {
+        let slots = values.iter_mut().zip(&columns[range]);
+        slots.filter(|&(_, &column)| column == PADDING).for_each(|(value, _)| *value = V::ZERO);
+    });
 }
 
 /// Location of the slots of a row: the first slot and the stride.
@@ -146,16 +167,11 @@ pub(super) fn set_lengths(
     lengths: &mut [u32],
     length: impl Fn(usize) -> Result<u32, MatrixError> + Sync,
 ) -> Result<(), MatrixError> {
-    let chunks = lengths.par_chunks_mut(GRAIN).enumerate().map(|(chunk, lengths)| {
-        (first + chunk * GRAIN..).zip(lengths).try_for_each(|(row, slot)| {
-            *slot = length(row)?;
-            Ok(())
-        })
+    let error = parallel::chunks_mut_until(lengths, GRAIN, |chunk, lengths| {
+        let mut rows = (first + chunk * GRAIN..).zip(lengths);
+        rows.try_for_each(|(row, slot)| length(row).map(|length| *slot = length)).err()
     });
-    match chunks.find_first(Result::is_err) {
-        Some(error) => error,
-        None => Ok(()),
-    }
+    error.map_or(Ok(()), Err)
 }
 
 /// Converts padded rows to CSR. `slots` locates a row, `lengths` has its number of nonzeros.
@@ -175,12 +191,8 @@ pub(super) fn to_csr<V: Value, O: Offset>(
     let mut own_columns: Vec<u32> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
     let mut own_values: Vec<V> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
     let blocks = row_blocks(&row_offsets);
-    let parts = split(&blocks, &row_offsets, &mut own_columns).into_par_iter().zip(split(
-        &blocks,
-        &row_offsets,
-        &mut own_values,
-    ));
-    parts.for_each(|((block, own_columns), (_, own_values))| {
+    let parts = split_both(&blocks, &row_offsets, &mut own_columns, &mut own_values);
+    parallel::for_each(parts, |(block, own_columns, own_values)| {
         let places = block.flat_map(|row| slots(row).places().take(lengths[row] as usize));
         for ((column, value), place) in own_columns.iter_mut().zip(own_values).zip(places) {
             (*column, *value) = (columns[place], values[place]);
@@ -191,7 +203,7 @@ pub(super) fn to_csr<V: Value, O: Offset>(
 
 /// The row offsets of rows with these lengths.
 pub(super) fn row_offsets<O: Offset>(lengths: &[u32]) -> Result<Vec<O>, MatrixError> {
-    let nnz = lengths.par_iter().map(|&length| length as usize).sum();
+    let nnz = sum(lengths);
     let out_of_memory = |()| MatrixError::OutOfMemory { rows: lengths.len(), nnz };
     let mut offsets: Vec<O> = bytemuck::try_zeroed_vec(lengths.len() + 1).map_err(out_of_memory)?;
     if nnz == 0 {

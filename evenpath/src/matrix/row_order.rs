@@ -1,10 +1,12 @@
 //! Row permutations, and their effect on warps.
 
-use rayon::prelude::*;
+use std::cmp::Reverse;
 
-use super::blocks::{row_blocks, split};
+use rayon::slice::ParallelSliceMut;
+
+use super::blocks::{row_blocks, split_both};
 use super::{Csr, CsrView, MatrixError, validate};
-use crate::{Offset, Value};
+use crate::{Offset, Value, parallel};
 
 /// Threads per warp; also rows per warp, with one row per thread.
 const WARP_SIZE: usize = evenpath_simt::thread::WARP_SIZE as usize;
@@ -58,12 +60,7 @@ impl RowOrder {
     /// Longest rows first, stably, within each window of `scope` rows: the σ of SELL-C-σ.
     pub(super) fn by_length<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, scope: usize) -> Self {
         let mut order: Vec<u32> = (0..matrix.nrows() as u32).collect();
-        let length = |&row: &u32| std::cmp::Reverse(matrix.range(row as usize).len());
-        if scope >= order.len() {
-            order.par_sort_by_key(length);
-        } else {
-            order.par_chunks_mut(scope.max(1)).for_each(|scope| scope.sort_by_key(length));
-        }
+        sort_by_length(&mut order, matrix.row_offsets(), scope);
         let mut inverse = vec![0; order.len()];
         for (position, &row) in order.iter().enumerate() {
             inverse[row as usize] = position as u32;
@@ -96,8 +93,10 @@ impl RowOrder {
         let length = |row: u32| matrix.view().range(row as usize).len();
         let identity: Vec<u32> = (0..matrix.nrows() as u32).collect();
         let longest = |order: &[u32]| {
-            let warps = order.par_chunks(WARP_SIZE);
-            warps.map(|rows| rows.iter().map(|&row| length(row)).max().unwrap_or(0)).collect()
+            parallel::map(order.len().div_ceil(WARP_SIZE), 1, |warp| {
+                let rows = order[warp * WARP_SIZE..].iter().take(WARP_SIZE);
+                rows.map(|&row| length(row)).max().unwrap_or(0)
+            })
         };
         Ok(LongestRows { before: longest(&identity), after: longest(&self.order) })
     }
@@ -156,6 +155,19 @@ fn mean(lengths: &[usize]) -> f64 {
     lengths.iter().sum::<usize>() as f64 / lengths.len().max(1) as f64
 }
 
+/// Sorts rows by length, longest first, stably, within each window of `scope` rows.
+fn sort_by_length<O: Offset>(order: &mut [u32], row_offsets: &[O], scope: usize) {
+    let length = |&row: &u32| {
+        let row = row as usize;
+        Reverse(row_offsets[row + 1].to_usize() - row_offsets[row].to_usize())
+    };
+    if scope >= order.len() {
+        order.par_sort_by_key(length);
+    } else {
+        parallel::chunks_mut(order, scope.max(1), |_, scope| scope.sort_by_key(length));
+    }
+}
+
 impl<V: Value, O: Offset> Csr<V, O> {
     /// Sorts the rows by length, longest first, stably. Returns the sorted matrix, of the same shape, and the
     /// row order.
@@ -208,9 +220,8 @@ impl<V: Value, O: Offset> Csr<V, O> {
         }
         let (mut columns, mut values) = (vec![0; self.nnz()], vec![V::ZERO; self.nnz()]);
         let blocks = row_blocks(&offsets);
-        let parts =
-            split(&blocks, &offsets, &mut columns).into_par_iter().zip(split(&blocks, &offsets, &mut values));
-        parts.for_each(|((block, columns), (_, values))| {
+        let parts = split_both(&blocks, &offsets, &mut columns, &mut values);
+        parallel::for_each(parts, |(block, columns, values)| {
             let nonzeros = block.flat_map(|position| matrix.range(order.order()[position] as usize));
             for ((column, value), nonzero) in columns.iter_mut().zip(values).zip(nonzeros) {
                 (*column, *value) = (self.column_indices()[nonzero], self.values()[nonzero]);

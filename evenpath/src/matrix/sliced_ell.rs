@@ -1,12 +1,11 @@
 //! Sliced ELLPACK: rows padded to the longest row of their slice.
 
 use std::fmt;
-
-use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::padding::{self, PADDING, PaddingLimit, RowSlots, padded_arrays, slot_bytes};
 use super::{Csr, CsrView, InvalidSlicedEll, MatrixError, RowOrder, validate};
-use crate::{Offset, Value};
+use crate::{Offset, Value, parallel};
 
 /// A sparse matrix in sliced ELLPACK form: slices of `slice_height` consecutive rows, each stored like an
 /// [`Ell`](crate::Ell) as wide as its longest row (Monakov, Lokhmotov and Avetisyan, *Automatically tuning sparse
@@ -117,8 +116,7 @@ impl<V: Value> SlicedEll<V> {
             SlicedEllPattern { slice_height, slice_offsets: &slice_offsets, column_indices: &column_indices };
         match arrays.check(rows, cols, values.len(), row_order.as_ref()) {
             Ok((nnz, row_lengths)) => {
-                let slots = column_indices.par_iter().zip(&mut values);
-                slots.filter(|&(&column, _)| column == PADDING).for_each(|(_, value)| *value = V::ZERO);
+                padding::clear(&column_indices, &mut values);
                 Ok(Self {
                     rows,
                     cols,
@@ -281,15 +279,16 @@ impl SlicedEllPattern<'_> {
     ) -> Result<(usize, Vec<u32>), MatrixError> {
         let height = self.slice_height as usize;
         let mut lengths = padding::zero_lengths(rows)?;
-        let slices = lengths.par_chunks_mut(height).enumerate();
-        let filled = slices.filter(|&(slice, _)| self.slice_offsets[slice] < self.slice_offsets[slice + 1]);
-        let counts = filled.map(|(slice, lengths)| {
-            padding::set_lengths(slice * height, lengths, &length)?;
-            Ok(lengths.iter().map(|&length| length as usize).sum::<usize>())
+        let nnz = AtomicUsize::new(0);
+        let error = parallel::chunks_mut_until(&mut lengths, height, |slice, lengths| {
+            if self.slice_offsets[slice] == self.slice_offsets[slice + 1] {
+                return None;
+            }
+            let set = padding::set_lengths(slice * height, lengths, &length);
+            nnz.fetch_add(lengths.iter().map(|&length| length as usize).sum(), Relaxed);
+            set.err()
         });
-        // Keeps the first error by row, regardless of the order in which threads find errors.
-        let add = |a: Result<usize, MatrixError>, b: Result<usize, MatrixError>| Ok(a? + b?);
-        Ok((counts.reduce(|| Ok(0), add)?, lengths))
+        error.map_or(Ok((nnz.into_inner(), lengths)), Err)
     }
 
     /// Checks that the last slice has no nonzeros in rows beyond the matrix.
@@ -376,8 +375,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
             None => position,
             Some(order) => order.order()[position] as usize,
         };
-        let row_lengths: Vec<u32> =
-            (0..self.nrows()).into_par_iter().map(|at| matrix.range(row_of(at)).len() as u32).collect();
+        let row_lengths = parallel::map(self.nrows(), 1, |at| matrix.range(row_of(at)).len() as u32);
         let widths = row_lengths.chunks(slice_height as usize).map(|slice| slice.iter().copied().max());
         let slot_counts = widths.map(|width| u128::from(width.unwrap_or(0)) * u128::from(slice_height));
         let slots = limit.check::<V>(self.nrows(), longest, self.nnz(), slot_counts.clone().sum())?;
@@ -420,7 +418,7 @@ fn fill<V: Value, O: Offset>(
         (own_values, values) = values.split_at_mut((pair[1] - pair[0]) as usize);
         slices.push((slice, columns, own_values));
     }
-    slices.into_par_iter().for_each(|(slice, columns, values)| {
+    parallel::for_each(slices, |(slice, columns, values): (usize, &mut [u32], &mut [V])| {
         let first = slice * height;
         for position in first..matrix.nrows().min(first + height) {
             for (slot, nonzero) in matrix.range(row_of(position)).enumerate() {

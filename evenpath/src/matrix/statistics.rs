@@ -1,10 +1,9 @@
 //! Statistics of the row lengths of a matrix.
 
 use std::fmt;
+use std::ops::Range;
 
-use rayon::prelude::*;
-
-use crate::Offset;
+use crate::{Offset, parallel};
 
 /// One class per number of decimal digits of a row length, and one for empty rows.
 const CLASSES: usize = 21;
@@ -71,7 +70,7 @@ impl LengthSums {
         sums
     }
 
-    fn add(mut self, other: &Self) -> Self {
+    fn add(mut self, other: Self) -> Self {
         self.square += other.square;
         self.cube += other.cube;
         self.max = self.max.max(other.max);
@@ -90,11 +89,8 @@ impl Statistics {
         let ratio = |a: f64, b: f64| if b == 0.0 { 0.0 } else { a / b };
         let mean = ratio(nnz as f64, rows as f64);
         // Parts of fixed size, added in order, so the sums do not depend on the number of threads.
-        let parts: Vec<LengthSums> = (0..rows.div_ceil(GRAIN))
-            .into_par_iter()
-            .map(|part| LengthSums::of_rows(mean, &row_offsets[part * GRAIN..=rows.min((part + 1) * GRAIN)]))
-            .collect();
-        let sums = parts.iter().fold(LengthSums::default(), LengthSums::add);
+        let of_rows = |rows: Range<usize>| LengthSums::of_rows(mean, &row_offsets[rows.start..=rows.end]);
+        let sums = parallel::reduce(rows, GRAIN, LengthSums::default(), of_rows, LengthSums::add);
 
         let std_dev = ratio(sums.square, rows as f64).sqrt();
         let classes = sums.classes.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);

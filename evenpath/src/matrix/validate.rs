@@ -1,11 +1,9 @@
 //! Checks of constructors.
 
-use rayon::prelude::*;
-
 use super::blocks::grain;
 use super::error::MatrixError;
 use super::padding::PADDING;
-use crate::Offset;
+use crate::{Offset, parallel};
 
 /// The maximum number of rows, and of columns, of a matrix: 2³² − 1.
 ///
@@ -63,7 +61,8 @@ fn offsets<O: Offset>(rows: usize, nnz: usize, row_offsets: &[O]) -> Result<(), 
     if first != O::ZERO {
         return Err(MatrixError::FirstRowOffset { found: first.to_u64() });
     }
-    let decrease = row_offsets.par_windows(2).with_min_len(GRAIN).position_first(|pair| pair[0] > pair[1]);
+    let decrease =
+        parallel::first(rows, GRAIN, |mut rows| rows.find(|&row| row_offsets[row] > row_offsets[row + 1]));
     if let Some(row) = decrease {
         let (start, end) = (row_offsets[row].to_u64(), row_offsets[row + 1].to_u64());
         return Err(MatrixError::RowOffsetsDecrease { row, start, end });
@@ -103,10 +102,8 @@ pub(super) fn coo(
 
 /// The position of the first column in a padded format that is neither below `cols` nor padding.
 pub(super) fn first_beyond_or_padding(columns: &[u32], cols: usize) -> Option<usize> {
-    columns
-        .par_iter()
-        .with_min_len(GRAIN)
-        .position_first(|&column| column as usize >= cols && column != PADDING)
+    let beyond = |column: u32| column as usize >= cols && column != PADDING;
+    parallel::first(columns.len(), GRAIN, |mut range| range.find(|&at| beyond(columns[at])))
 }
 
 /// Returns an error in a process forked from one that had used the threads that create and convert matrices.
@@ -117,13 +114,14 @@ pub(crate) fn threads() -> Result<(), MatrixError> {
 /// The position of the first index that is not below `bound`.
 fn first_beyond(indices: &[u32], bound: usize) -> Option<usize> {
     let beyond = |index: u32| index as usize >= bound;
-    indices.par_chunks(GRAIN).enumerate().find_map_first(|(chunk, indices)| {
+    parallel::first(indices.len(), GRAIN, |range| {
+        let (start, indices) = (range.start, &indices[range]);
         // Test the maximum first: unlike the search, it is vectorized.
         if !indices.iter().copied().max().is_some_and(beyond) {
             return None;
         }
         let at = indices.iter().position(|&index| beyond(index))?;
-        Some(chunk * GRAIN + at)
+        Some(start + at)
     })
 }
 

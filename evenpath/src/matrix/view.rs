@@ -3,13 +3,11 @@
 use std::fmt;
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::canonical::first_descent;
 use super::compress::{self, TripletSlices};
 use super::memory::try_copy;
 use super::{Coo, Csr, MatrixError, Row, Rows, Statistics, validate};
-use crate::{Offset, Storage, Value};
+use crate::{Offset, Storage, Value, parallel};
 
 /// A sparse matrix in CSR form with borrowed arrays. Copying it is as cheap as copying a slice.
 ///
@@ -159,15 +157,13 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
         validate::threads()?;
         let mut rows = bytemuck::try_zeroed_vec(self.nnz()).map_err(|()| self.out_of_memory())?;
         let blocks = super::blocks::row_blocks(self.row_offsets);
-        super::blocks::split(&blocks, self.row_offsets, &mut rows).into_par_iter().for_each(
-            |(block, slots)| {
-                let base = self.row_offsets[block.start].to_usize();
-                for row in block {
-                    let range = self.range(row);
-                    slots[range.start - base..range.end - base].fill(row as u32);
-                }
-            },
-        );
+        parallel::for_each(super::blocks::split(&blocks, self.row_offsets, &mut rows), |(block, slots)| {
+            let base = self.row_offsets[block.start].to_usize();
+            for row in block {
+                let range = self.range(row);
+                slots[range.start - base..range.end - base].fill(row as u32);
+            }
+        });
         Ok(rows)
     }
 

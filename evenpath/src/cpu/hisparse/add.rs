@@ -4,12 +4,10 @@
 //! determines the exact size of every node, so, unlike in the thesis, the pool is allocated at its final size. Then the
 //! leaves are merged.
 
-use rayon::prelude::*;
-
 use crate::matrix::hisparse::node::{self, MAX_UNITS, Reference, SlotContent, StoredNode, Unit};
 use crate::matrix::hisparse::tree::{InnerLevel, Shape, check_entries, too_large};
 use crate::matrix::memory::{split_by, try_collect};
-use crate::{HiSparse, MatrixError, Value};
+use crate::{HiSparse, MatrixError, Value, parallel};
 
 /// Nodes per task.
 const GRAIN: usize = 64;
@@ -98,10 +96,12 @@ impl<V: Value> CpuTreeSum<'_, V> {
     ) -> Result<Vec<u32>, MatrixError> {
         let mut counts: Vec<u32> =
             bytemuck::try_zeroed_vec(pairs.len()).map_err(|()| self.out_of_memory())?;
-        let nodes = counts.par_iter_mut().zip(pairs).with_min_len(GRAIN);
-        nodes.for_each_init(NodeMerge::<T>::default, |merge, (count, &pair)| {
-            merge.read::<_, D>(&self.sides, pair);
-            *count = merge.entries().count() as u32;
+        parallel::parts_mut(&mut counts, GRAIN, |range, counts| {
+            let mut merge = NodeMerge::<T>::default();
+            for (count, &pair) in counts.iter_mut().zip(&pairs[range]) {
+                merge.read::<_, D>(&self.sides, pair);
+                *count = merge.entries().count() as u32;
+            }
         });
         Ok(counts)
     }
@@ -128,8 +128,9 @@ impl<V: Value> CpuTreeSum<'_, V> {
         let lengths = || counts.chunks(GRAIN).map(|counts| counts.iter().map(|&count| count as usize).sum());
         let places = split_by(lengths(), &mut coordinates).map_err(|_| self.out_of_memory())?;
         let slots = split_by(lengths(), &mut children).map_err(|_| self.out_of_memory())?;
-        let parts = pairs.par_chunks(GRAIN).zip(places).zip(slots);
-        parts.for_each_init(NodeMerge::default, |merge, ((pairs, places), slots)| {
+        let parts = try_collect(pairs.chunks(GRAIN).zip(places).zip(slots));
+        parallel::for_each(parts.map_err(|_| self.out_of_memory())?, |((pairs, places), slots)| {
+            let mut merge = NodeMerge::default();
             let mut slots = places.iter_mut().zip(slots);
             for &pair in pairs {
                 merge.read::<_, D>(&self.sides, pair);

@@ -6,12 +6,10 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::matrix::hisparse::leaves::PlacedNode;
 use crate::matrix::hisparse::node::{SlotContent, StoredNode, unpack};
 use crate::matrix::memory::try_collect;
-use crate::{HiSparse, MatrixError, Value};
+use crate::{HiSparse, MatrixError, Value, parallel};
 
 /// The minimum number of entries per task, except for the last task of a row of leaves.
 const TASK: usize = 1 << 14;
@@ -64,7 +62,11 @@ fn tasks<V: Value, const D: usize>(
 ) -> Result<Vec<LeafTask>, MatrixError> {
     let out_of_memory = || MatrixError::OutOfMemory { rows: matrix.nrows(), nnz: matrix.nnz() };
     let mut counts: Vec<u32> = bytemuck::try_zeroed_vec(leaves.len()).map_err(|()| out_of_memory())?;
-    counts.par_iter_mut().zip(leaves).for_each(|(count, &leaf)| *count = matrix.leaf(leaf).work() as u32);
+    parallel::parts_mut(&mut counts, 1, |range, counts| {
+        for (count, &leaf) in counts.iter_mut().zip(&leaves[range]) {
+            *count = matrix.leaf(leaf).work() as u32;
+        }
+    });
     let mut begin = 0;
     let tasks = std::iter::from_fn(|| {
         let row = leaves.get(begin)?.row;
@@ -94,9 +96,9 @@ impl<V: Value, const D: usize> CpuTreeOperands<'_, V, D> {
     /// arbitrary contents.
     fn multiply<const W: usize>(&self, first: usize, sums: &mut [V], c: &mut [V]) {
         let sums = &mut sums.as_chunks_mut::<W>().0[..self.tasks.len() * D];
-        self.tasks.par_iter().zip(sums.par_chunks_exact_mut(D)).for_each(|(task, sums)| {
+        parallel::chunks_mut(sums, D, |task, sums| {
             sums.fill([V::ZERO; W]);
-            for leaf in &self.leaves[task.leaves.clone()] {
+            for leaf in &self.leaves[self.tasks[task].leaves.clone()] {
                 let begin = leaf.col as usize * D * self.columns + first;
                 let leaf = self.matrix.leaf(*leaf);
                 if self.matrix.is_transposed() {
@@ -106,7 +108,7 @@ impl<V: Value, const D: usize> CpuTreeOperands<'_, V, D> {
                 }
             }
         });
-        c.par_chunks_mut(D.saturating_mul(self.columns)).enumerate().for_each(|(row, c)| {
+        parallel::chunks_mut(c, D.saturating_mul(self.columns), |row, c| {
             let begin = self.tasks.partition_point(|task| task.row < row);
             let len = self.tasks[begin..].partition_point(|task| task.row == row);
             let own_sums = &sums[begin * D..(begin + len) * D];

@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
 
 use super::leaf::{LeafBitmap, LeafSums};
 use crate::matrix::hisparse::convert::{levels, path};
@@ -19,7 +19,7 @@ use crate::matrix::hisparse::leaves::PlacedNode;
 use crate::matrix::hisparse::node::{self, MAX_UNITS, NodeKind};
 use crate::matrix::hisparse::tree::{Shape, too_large};
 use crate::matrix::memory::{split_by, try_collect};
-use crate::{HiSparse, MatrixError, Value};
+use crate::{HiSparse, MatrixError, Value, parallel};
 
 /// The indices of a leaf of A and a leaf of B.
 type LeafPair = [u32; 2];
@@ -46,7 +46,7 @@ pub(crate) fn product<V: Value, const D: usize>(
     let product = CpuTreeProduct { a, b, a_leaves: &a_leaves, b_leaves: &b_leaves };
     let (rows, cols) = (a.nrows(), b.ncols());
     let (pairs, mut leaves) = product.leaves()?;
-    leaves.par_sort_unstable_by_key(|leaf| leaf.path);
+    sort_by_path(&mut leaves);
     let out_of_memory = |_| MatrixError::OutOfMemory { rows, nnz: 0 };
     let paths = try_collect(leaves.iter().map(|leaf| leaf.path)).map_err(out_of_memory)?;
     let shape = Shape {
@@ -68,6 +68,10 @@ pub(crate) fn product<V: Value, const D: usize>(
         unused.lock().push(sums);
     })?;
     Ok(HiSparse::from_tree(rows, cols, shape.entries(), tree))
+}
+
+fn sort_by_path(leaves: &mut [LeafOfC]) {
+    leaves.par_sort_unstable_by_key(|leaf| leaf.path);
 }
 
 /// The product of two trees, not both transposed, with their leaves by row.
@@ -97,8 +101,11 @@ impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
         let a_rows = try_collect(self.a_leaves.chunk_by(|one, next| one.row == next.row));
         let a_rows = a_rows.map_err(|_| out_of_memory())?;
         let mut counts: Vec<usize> = bytemuck::try_zeroed_vec(a_rows.len()).map_err(|()| out_of_memory())?;
-        let count = |row: &[PlacedNode]| row.iter().map(|&leaf| self.met(leaf).len()).sum();
-        counts.par_iter_mut().zip(&a_rows).for_each(|(pairs, row)| *pairs = count(row));
+        parallel::parts_mut(&mut counts, 1, |range, counts| {
+            for (pairs, row) in counts.iter_mut().zip(&a_rows[range]) {
+                *pairs = row.iter().map(|&leaf| self.met(leaf).len()).sum();
+            }
+        });
         let all = counts.iter().sum();
         let mut pairs: Vec<LeafPair> = bytemuck::try_zeroed_vec(all).map_err(|()| out_of_memory())?;
 
@@ -110,15 +117,16 @@ impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
         }));
         let starts = starts.map_err(|_| out_of_memory())?;
         let parts = split_by(counts.iter().copied(), &mut pairs).map_err(|_| out_of_memory())?;
+        let parts = try_collect(parts.into_iter().zip(starts)).map_err(|_| out_of_memory())?;
         let units = AtomicUsize::new(0);
-        let leaves: Result<Vec<Vec<LeafOfC>>, MatrixError> = parts
-            .into_par_iter()
-            .zip(starts)
-            .map_init(LeafBitmap::<D>::new, |pattern, (pairs, (first_leaf, first_pair))| {
-                self.list_pairs(first_leaf, pairs);
-                self.row_leaves(pairs, first_pair, pattern, &units)
-            })
-            .collect();
+        let leaves = parallel::map_each(parts, |(pairs, (first_leaf, first_pair))| {
+            if units.load(Ordering::Relaxed) > MAX_UNITS {
+                return Err(too_large());
+            }
+            self.list_pairs(first_leaf, pairs);
+            self.row_leaves(pairs, first_pair, &mut LeafBitmap::<D>::new(), &units)
+        });
+        let leaves: Result<Vec<Vec<LeafOfC>>, MatrixError> = leaves.into_iter().collect();
         let leaves = try_collect(leaves?.into_iter().flatten()).map_err(|_| out_of_memory())?;
         Ok((pairs, leaves))
     }

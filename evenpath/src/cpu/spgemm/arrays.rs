@@ -3,12 +3,10 @@
 use std::mem::take;
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::block::TaskRows;
 use super::ordered::{Ended, Ordered, TaskPlace};
 use super::workspace::Workspace;
-use crate::{Offset, Value};
+use crate::{Offset, Value, parallel};
 
 /// At most one in this many elements of an array may stay unused.
 const UNUSED_PART: usize = 8;
@@ -78,18 +76,15 @@ impl<V: Value, C: Offset> SpgemmArrays<V, C> {
             columns_left = rest;
             let (own_values, rest) = take(&mut values_left).split_at_mut(len);
             values_left = rest;
-            places.push(TaskPlace {
-                start,
-                row_ends: own_ends,
-                column_indices: own_columns,
-                values: own_values,
-            });
+            let place =
+                TaskPlace { start, row_ends: own_ends, column_indices: own_columns, values: own_values };
+            places.push((place, block));
             start += len;
         }
         if blocks.len() <= 1 {
-            places.into_iter().zip(blocks).for_each(|(place, block)| place.write(block));
+            places.into_iter().for_each(|(place, block)| place.write(block));
         } else {
-            places.into_par_iter().zip(blocks).for_each(|(place, block)| place.write(block));
+            parallel::for_each(places, |(place, block)| place.write(block));
         }
         // SAFETY: there is capacity for them, and they are written.
         unsafe {

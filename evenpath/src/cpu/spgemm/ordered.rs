@@ -5,11 +5,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use parking_lot::Mutex;
-use rayon::prelude::*;
 
 use super::block::TaskRows;
 use super::workspace::Workspace;
-use crate::{Offset, Value};
+use crate::{Offset, Value, parallel};
 
 /// Tasks, and memory for their results.
 pub(super) struct Ordered<'c, V, C> {
@@ -97,13 +96,9 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
         if workers <= 1 {
             waiting.lock().extend(self.work(&compute));
         } else {
-            rayon::scope(|scope| {
-                for _ in 0..workers {
-                    scope.spawn(|_| {
-                        let own = self.work(&compute);
-                        waiting.lock().extend(own);
-                    });
-                }
+            on_workers(workers, &|| {
+                let own = self.work(&compute);
+                waiting.lock().extend(own);
             });
         }
         let mut waiting = waiting.into_inner();
@@ -112,7 +107,7 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
         let rest = waiting.split_off(waiting.partition_point(|&(task, _)| task < next));
         // Earlier tasks have completed meanwhile.
         if !waiting.is_empty() {
-            waiting.into_par_iter().for_each(|(task, block)| {
+            parallel::for_each(waiting, |(task, block)| {
                 if let Some(place) = self.place(task) {
                     place.write(&block);
                 }
@@ -161,6 +156,15 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
     fn place(&self, task: usize) -> Option<TaskPlace<'c, V, C>> {
         self.places.lock().known[task].take()
     }
+}
+
+/// Calls `work` once for each worker, on any threads of the pool.
+fn on_workers(workers: usize, work: &(dyn Fn() + Sync)) {
+    rayon::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|_| work());
+        }
+    });
 }
 
 impl<V, C> TaskPlaces<'_, V, C> {

@@ -2,14 +2,12 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::arrays::SpgemmArrays;
 use super::instructions::SortInstructions;
 use super::rows::CpuSpgemmOperands;
 use super::tasks::{self, Tasks};
 use super::workspace::Workspace;
-use crate::{CsrView, Offset, Value};
+use crate::{CsrView, Offset, Value, parallel};
 
 /// Sampling interval: at most every 31st row. 31 is prime, so a sample does not always hit the same row of
 /// repeating blocks of rows.
@@ -28,10 +26,23 @@ pub(crate) struct Spgemm<'a, V, O> {
     pub(super) instructions: SortInstructions,
 }
 
+/// The rows of a task, and its part of an array of entries of C.
+type Part<'c, T> = (&'c Range<usize>, &'c mut [T]);
+
 /// Calls `run` for a product with `rows` rows. If there are many, the call runs on a thread of the pool, so that its parallel steps do not
 /// each wake that thread up.
 pub(crate) fn in_pool<R: Send>(rows: usize, run: impl FnOnce() -> R + Send) -> R {
-    if rows <= tasks::ROWS { run() } else { rayon::scope(|_| run()) }
+    if rows <= tasks::ROWS { run() } else { on_pool(run) }
+}
+
+/// Calls `run` on a thread of the pool. Rayon's part is compiled once.
+fn on_pool<R: Send>(run: impl FnOnce() -> R + Send) -> R {
+    fn enter(run: &mut (dyn FnMut() + Send)) {
+        rayon::scope(|_| run());
+    }
+    let (mut run, mut result) = (Some(run), None);
+    enter(&mut || result = run.take().map(|run| run()));
+    result.expect("the function was called")
 }
 
 impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
@@ -60,7 +71,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         // Few rows may have many products. Then the caller is not on a thread of the pool yet: see
         // [`in_pool`].
         if self.tasks.ranges.len() > 1 {
-            return rayon::scope(|_| self.run_tasks());
+            return on_pool(|| self.run_tasks());
         }
         self.run_tasks()
     }
@@ -91,8 +102,8 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
     /// Expected number of entries of C, from a sample of its rows.
     fn expected_entries(&self) -> usize {
         let step = SAMPLED_PART.max(self.rows.len() / MOST_SAMPLED);
-        let chunks = (0..self.rows.len().div_ceil(step * SAMPLED_AT_ONCE)).into_par_iter();
-        let samples = map_tasks(chunks, |chunk, workspace| {
+        let chunks = self.rows.len().div_ceil(step * SAMPLED_AT_ONCE);
+        let samples = map_tasks((0..chunks).collect(), |chunk, workspace| {
             let (mut products, mut entries) = (0, 0);
             for row in (chunk * SAMPLED_AT_ONCE..(chunk + 1) * SAMPLED_AT_ONCE).map(|sample| sample * step) {
                 if row < self.rows.len() {
@@ -110,7 +121,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
 
     /// The row offsets of C.
     pub(crate) fn row_offsets(&self) -> Vec<u64> {
-        let lengths = map_tasks(self.tasks.ranges.par_iter(), |task, workspace| {
+        let lengths = map_tasks(self.tasks.ranges.iter().collect(), |task, workspace| {
             self.rows.compute(task.clone(), workspace, self.instructions);
             workspace.block.lengths().collect::<Vec<u64>>()
         });
@@ -124,9 +135,9 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
 
     /// Writes the columns and values of C, given its row offsets.
     pub(crate) fn fill(&self, row_offsets: &[u64], column_indices: &mut [u32], values: &mut [V]) {
-        let parts = self.split(row_offsets, column_indices).into_par_iter();
-        let parts = parts.zip(self.split(row_offsets, values)).zip(&self.tasks.ranges);
-        map_tasks(parts, |((column_indices, values), task), workspace| {
+        let parts = self.split(row_offsets, column_indices).into_iter();
+        let parts = parts.zip(self.split(row_offsets, values)).collect();
+        map_tasks(parts, |((task, column_indices), (_, values)): (Part<'_, u32>, Part<'_, V>), workspace| {
             self.rows.compute(task.clone(), workspace, self.instructions);
             let block = &workspace.block;
             column_indices.copy_from_slice(block.columns());
@@ -143,8 +154,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         values: &mut [V],
     ) {
         let row_offsets: Vec<u64> = row_offsets.iter().map(|offset| offset.to_u64()).collect();
-        let parts = self.split(&row_offsets, values).into_par_iter().zip(&self.tasks.ranges);
-        map_tasks(parts, |(mut values, task), workspace| {
+        map_tasks(self.split(&row_offsets, values), |(task, mut values), workspace| {
             self.rows.compute(task.clone(), workspace, self.instructions);
             for (row, (columns, sums)) in task.clone().zip(workspace.block.rows()) {
                 let wanted = &column_indices[row_offsets[row] as usize..row_offsets[row + 1] as usize];
@@ -156,12 +166,12 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
     }
 
     /// Splits an array of entries of C by task.
-    fn split<'c, T>(&self, row_offsets: &[u64], mut items: &'c mut [T]) -> Vec<&'c mut [T]> {
-        let part = |task: &Range<usize>| {
+    fn split<'c, T>(&'c self, row_offsets: &[u64], mut items: &'c mut [T]) -> Vec<Part<'c, T>> {
+        let part = |task: &'c Range<usize>| {
             let len = row_offsets[task.end] - row_offsets[task.start];
             let (part, rest) = std::mem::take(&mut items).split_at_mut(len as usize);
             items = rest;
-            part
+            (task, part)
         };
         self.tasks.ranges.iter().map(part).collect()
     }
@@ -169,10 +179,10 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
 
 /// Runs a function for each task, with its thread's workspace.
 fn map_tasks<V: Value, T: Send, R: Send>(
-    tasks: impl IndexedParallelIterator<Item = T>,
+    tasks: Vec<T>,
     run: impl Fn(T, &mut Workspace<V>) -> R + Sync,
 ) -> Vec<R> {
-    tasks.map(|task| Workspace::lend(|workspace| run(task, workspace))).collect()
+    parallel::map_each(tasks, |task| Workspace::lend(|workspace| run(task, workspace)))
 }
 
 /// Writes the sums of the wanted columns, or zero for missing ones. Columns are ascending.

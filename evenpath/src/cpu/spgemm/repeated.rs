@@ -3,9 +3,7 @@
 //! Grids, bands and blocks have many. The positions of such a row's products among the entries of C are known
 //! from the previous row.
 
-use rayon::prelude::*;
-
-use crate::{CsrView, Offset, Value};
+use crate::{CsrView, Offset, Value, parallel};
 
 /// Maximum number of rows of A per shifted row for which comparing the rows of B pays off.
 const ROWS_A_SHIFTED_ONE: usize = 4;
@@ -43,8 +41,7 @@ impl Repeated {
         if b.nrows() <= LEAST_ROWS {
             return Self { b_is_shifted: (0..b.nrows()).map(is_shifted).collect() };
         }
-        let rows = (0..b.nrows()).into_par_iter().with_min_len(LEAST_ROWS);
-        Self { b_is_shifted: rows.map(is_shifted).collect() }
+        Self { b_is_shifted: parallel::map(b.nrows(), LEAST_ROWS, is_shifted) }
     }
 
     /// Shift of a row of C against the previous row, if they otherwise have the same products, given the

@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::repeated::Repeated;
-use crate::{CsrView, Offset, Value};
+use crate::{CsrView, Offset, Value, parallel};
 
 /// Approximate number of products plus rows per task.
 const TASK: u64 = 1 << 16;
@@ -35,7 +33,7 @@ impl Tasks {
         let of_chunk =
             |chunk| unsafe { Self::of_rows(a, b, chunk * ROWS..a.nrows().min((chunk + 1) * ROWS)) };
         let parts: Vec<(Self, usize)> =
-            if chunks == 1 { vec![of_chunk(0)] } else { (0..chunks).into_par_iter().map(of_chunk).collect() };
+            if chunks == 1 { vec![of_chunk(0)] } else { parallel::map(chunks, 1, of_chunk) };
         let (mut all, mut all_shifted) = (Self::default(), 0);
         for (tasks, shifted) in parts {
             all.ranges.extend(tasks.ranges);

@@ -1,10 +1,9 @@
 use std::borrow::Cow;
 
 use evenpath_simt::Element;
-use rayon::prelude::*;
 
 use super::dense::Dense;
-use crate::{Compute, Storage};
+use crate::{Compute, Storage, parallel};
 
 /// Minimum number of nonzeros of A per row of B for which B is copied: copying a row costs about as much as
 /// one nonzero.
@@ -34,7 +33,7 @@ impl<'a, T: Storage> ByRows<'a, T> {
             return Self::Strided(b);
         }
         copy.resize(rows * columns, Compute::<T>::ZERO);
-        copy.par_chunks_mut(ROWS * columns).enumerate().for_each(|(chunk, copy)| {
+        parallel::chunks_mut(&mut copy, ROWS * columns, |chunk, copy| {
             copy_rows(b, chunk * ROWS, columns, copy);
         });
         Self::Rows(Cow::Owned(copy), columns)

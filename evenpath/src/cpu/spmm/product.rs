@@ -1,12 +1,10 @@
 //! The product, block of rows by block.
 
-use rayon::prelude::*;
-
 use super::blocks::row_blocks;
 use super::by_rows::ByRows;
 use super::dense::{Dense, DenseMut};
 use super::rows::{CpuSpmmOperands, SpmmInstructions};
-use crate::{Compute, CsrView, Offset, Storage};
+use crate::{Compute, CsrView, Offset, Storage, parallel};
 
 /// Computes `C = alpha A B + beta C`. If `beta` is 0, C is overwritten without being read.
 ///
@@ -31,7 +29,9 @@ pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     let parts = c.split(&blocks, matrix.nrows());
     let rows = CpuSpmmOperands { matrix, alpha, b: &b, beta, columns };
     let instructions = SpmmInstructions::fastest();
-    blocks.into_par_iter().zip(parts).for_each(|(block, part)| rows.compute(block, part, instructions));
+    parallel::for_each(blocks.into_iter().zip(parts).collect(), |(block, part)| {
+        rows.compute(block, part, instructions);
+    });
 }
 
 /// Number of tasks of a product with `columns` columns.

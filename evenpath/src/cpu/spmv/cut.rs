@@ -2,12 +2,10 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::super::merge_path::Coordinate;
 use super::kernel::RowsKernel;
-use crate::Offset;
 use crate::matrix::grain;
+use crate::{Offset, parallel};
 
 /// Steps of the merge path, row ends and nonzeros, per tile: about ten microseconds of work. The same for every matrix
 /// and machine, because the positions of cuts determine how sums are rounded.
@@ -39,9 +37,12 @@ impl SpmvCut {
     /// keep one thread busy after the others have finished. Otherwise whole rows are balanced too, and need no partial
     /// sums.
     pub(crate) fn choose<O: Offset>(row_offsets: &[O]) -> (Self, usize) {
-        let length = |pair: &[O]| pair[1].to_usize() - pair[0].to_usize();
-        let longest = row_offsets.par_windows(2).with_min_len(TILE).map(length).max().unwrap_or(0);
         let rows = row_offsets.len() - 1;
+        let longest_of = |rows: Range<usize>| {
+            let lengths = row_offsets[rows.start..=rows.end].windows(2);
+            lengths.map(|pair| pair[1].to_usize() - pair[0].to_usize()).max().unwrap_or(0)
+        };
+        let longest = parallel::reduce(rows, TILE, 0, longest_of, usize::max);
         let work = rows + row_offsets[rows].to_usize();
         let cut = if longest > TILE.max(work / LONG_ROW_PART) { Self::MergePath } else { Self::Rows };
         (cut, longest)

@@ -12,7 +12,7 @@ const SPINS: usize = 5000;
 ///
 /// Each thread starts with its own share, which is the same in every call and may be in its cache, and then
 /// helps with the others. The calling thread does not wait for the others to wake.
-pub(super) fn for_each(count: usize, task: impl Fn(usize) + Sync) {
+pub(super) fn for_each(count: usize, task: &(dyn Fn(usize) + Sync)) {
     let threads = rayon::current_num_threads().min(count / LEAST);
     if threads < 2 {
         return (0..count).for_each(task);
@@ -62,7 +62,7 @@ mod tests {
                 let run = |index: usize| {
                     runs[index].fetch_add(1, Relaxed);
                 };
-                pool.install(|| for_each(count, run));
+                pool.install(|| for_each(count, &run));
                 assert!(runs.iter().all(|runs| runs.load(Relaxed) == 1), "{threads} threads, {count} tasks");
             }
         }

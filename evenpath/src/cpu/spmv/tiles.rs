@@ -3,8 +3,6 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
-
 use super::super::merge_path::{self, Coordinate};
 use super::cut::{CpuTile, SpmvCut, TILE};
 use super::groups::SpmvGroups;
@@ -12,7 +10,7 @@ use super::instructions::SpmvInstructions;
 use super::kernel::RowsKernel;
 use super::rows::CpuSpmvOperands;
 use super::shares;
-use crate::{CsrView, Offset, Value};
+use crate::{CsrView, Offset, Value, parallel};
 
 /// The tiles of a matrix.
 pub(crate) struct SpmvTiles {
@@ -56,13 +54,14 @@ impl SpmvTiles {
             }
             paths.retain(|path| path.start.row < path.end.row);
         }
-        let tile = |path: Range<Coordinate>| {
+        let tile = |tile: usize| {
+            let path = paths[tile].clone();
             let Range { start, end } = path;
             let row_ends = &row_offsets[1..][start.row..end.row];
             let kernel = choose(start.nonzero, row_ends, &column_indices[start.nonzero..end.nonzero]);
             CpuTile { path, kernel }
         };
-        Self { tiles: paths.into_par_iter().with_min_len(16).map(tile).collect() }
+        Self { tiles: parallel::map(paths.len(), 16, tile) }
     }
 
     /// The number of tiles.
@@ -105,7 +104,7 @@ impl SpmvTiles {
             (finished, rest) = rest.split_at_mut(tile.path.end.row - tile.path.start.row);
             tasks.push(Mutex::new(TileTask { tile, finished, carry: None }));
         }
-        shares::for_each(tasks.len(), |index| {
+        shares::for_each(tasks.len(), &|index| {
             let mut task = tasks[index].lock().unwrap_or_else(PoisonError::into_inner);
             let TileTask { tile, finished, carry } = &mut *task;
             *carry = operands.run_tile(tile, instructions, finished);

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::collections::TryReserveError;
 
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
 
 use super::leaf_rows::{BinnedLeaf, LeafRow};
 use super::leaves::PlacedNode;
@@ -17,11 +17,11 @@ use super::node::{self, MAX_UNITS, pack};
 use super::options::Options;
 use super::share::share;
 use super::tree::{self, InnerLevel, Shape, depth};
-use crate::matrix::blocks::split;
+use crate::matrix::blocks::split_both;
 use crate::matrix::memory::try_collect;
 use crate::matrix::padding::row_offsets;
 use crate::matrix::{Coo, Csr, CsrView, Duplicates, MatrixError};
-use crate::{Offset, Value};
+use crate::{Offset, Value, parallel};
 
 impl<V: Value, O: Offset> CsrView<'_, V, O> {
     /// Converts an m x n matrix to an m x n [`HiSparse`] with D × D nodes. Duplicates are summed. Runs on the CPU.
@@ -44,8 +44,7 @@ impl<V: Value, O: Offset> CsrView<'_, V, O> {
             canonical.canonicalize();
             return canonical.view().to_hisparse(options);
         }
-        let rows: Vec<LeafRow<V>> =
-            (0..self.nrows().div_ceil(D)).into_par_iter().map(|row| bin_row::<_, _, D>(*self, row)).collect();
+        let rows = parallel::map(self.nrows().div_ceil(D), 1, |row| bin_row::<_, _, D>(*self, row));
         build(self.nrows(), self.ncols(), &rows, options)
     }
 }
@@ -148,21 +147,23 @@ fn bin_row<V: Value, O: Offset, const D: usize>(matrix: CsrView<'_, V, O>, leaf_
 
 /// All leaves, sorted by path.
 fn sorted_leaves<V: Value>(rows: &[LeafRow<V>], depth: usize, d: usize) -> Vec<BinnedLeaf> {
-    let mut leaves: Vec<BinnedLeaf> = rows
-        .par_iter()
-        .enumerate()
-        .flat_map_iter(|(at, leaf_row)| {
-            let mut end = 0;
-            leaf_row.leaves.iter().map(move |&(col, count)| {
-                let start = end;
-                end += count as usize;
-                let path = path(u64::from(leaf_row.row), u64::from(col), depth, d);
-                BinnedLeaf { path, row: at as u32, start, count }
-            })
-        })
-        .collect();
-    leaves.par_sort_unstable_by_key(|leaf| leaf.path);
+    let of_row = |at: usize| {
+        let mut end = 0;
+        let leaf = |&(col, count): &(u32, u32)| {
+            let start = end;
+            end += count as usize;
+            let path = path(u64::from(rows[at].row), u64::from(col), depth, d);
+            BinnedLeaf { path, row: at as u32, start, count }
+        };
+        rows[at].leaves.iter().map(leaf).collect::<Vec<_>>()
+    };
+    let mut leaves: Vec<BinnedLeaf> = parallel::map(rows.len(), 1, of_row).into_iter().flatten().collect();
+    sort_by_path(&mut leaves);
     leaves
+}
+
+fn sort_by_path(leaves: &mut [BinnedLeaf]) {
+    leaves.par_sort_unstable_by_key(|leaf| leaf.path);
 }
 
 /// The path to a leaf, whose row and column count leaves: for each inner level a digit of the row and one of the column,
@@ -248,7 +249,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         let mut values: Vec<V> = bytemuck::allocation::try_zeroed_vec(nnz).map_err(out_of_memory)?;
         let mut lengths = zeroed(rows)?;
         let leaves = self.leaves_by_row()?;
-        lengths.par_chunks_mut(D).enumerate().for_each(|(row, lengths)| {
+        parallel::chunks_mut(&mut lengths, D, |row, lengths| {
             for leaf in PlacedNode::of_row(&leaves, row) {
                 for (coordinates, _) in self.leaf(*leaf).entries(D) {
                     lengths[self.oriented(coordinates).0] += 1;
@@ -258,9 +259,8 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         let row_offsets: Vec<O> = row_offsets(&lengths)?;
 
         let blocks: Vec<_> = (0..rows).step_by(D).map(|first| first..rows.min(first + D)).collect();
-        let columns = split(&blocks, &row_offsets, &mut column_indices);
-        let parts = columns.into_par_iter().zip(split(&blocks, &row_offsets, &mut values));
-        parts.for_each(|((block, columns), (_, values))| {
+        let parts = split_both(&blocks, &row_offsets, &mut column_indices, &mut values);
+        parallel::for_each(parts, |(block, columns, values)| {
             let base = row_offsets[block.start].to_usize();
             let mut cursors: Vec<usize> =
                 row_offsets[block.clone()].iter().map(|offset| offset.to_usize() - base).collect();

@@ -1,14 +1,14 @@
 //! Nodes at their positions in the matrix, by which operations divide work.
 
 use bytemuck::Zeroable;
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
 
 use super::matrix::HiSparse;
 use super::node::{Reference, StoredNode, unpack};
-use crate::Value;
 use crate::matrix::MatrixError;
 use crate::matrix::check_threads;
-use crate::matrix::memory::split_by;
+use crate::matrix::memory::{split_by, try_collect};
+use crate::{Value, parallel};
 
 /// Inner nodes per task.
 const GRAIN: usize = 64;
@@ -49,9 +49,9 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
             nodes = self.next_level(&nodes)?;
         }
         if self.is_transposed() {
-            nodes.par_iter_mut().for_each(|node| std::mem::swap(&mut node.row, &mut node.col));
+            transpose(&mut nodes);
         }
-        nodes.par_sort_unstable_by_key(|node| (node.row, node.col));
+        sort(&mut nodes);
         Ok(nodes)
     }
 
@@ -61,12 +61,14 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         let len = |node: &PlacedNode| StoredNode::<Reference>::at(self.units(), node.reference, D).len();
         let mut counts: Vec<usize> =
             bytemuck::try_zeroed_vec(nodes.len().div_ceil(GRAIN)).map_err(|()| out_of_memory())?;
-        let chunks = || nodes.par_chunks(GRAIN);
-        counts.par_iter_mut().zip(chunks()).for_each(|(count, nodes)| *count = nodes.iter().map(len).sum());
+        parallel::chunks_mut(&mut counts, 1, |chunk, count| {
+            count[0] = nodes[chunk * GRAIN..].iter().take(GRAIN).map(len).sum();
+        });
         let all = counts.iter().sum();
         let mut children: Vec<PlacedNode> = bytemuck::try_zeroed_vec(all).map_err(|()| out_of_memory())?;
         let parts = split_by(counts.iter().copied(), &mut children).map_err(|_| out_of_memory())?;
-        parts.into_par_iter().zip(chunks()).for_each(|(slots, nodes)| {
+        let parts = try_collect(parts.into_iter().zip(nodes.chunks(GRAIN))).map_err(|_| out_of_memory())?;
+        parallel::for_each(parts, |(slots, nodes)| {
             let children = nodes.iter().flat_map(|&node| self.children(node));
             slots.iter_mut().zip(children).for_each(|(slot, child)| *slot = child);
         });
@@ -90,4 +92,14 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     pub(crate) fn oriented(&self, coordinates: u16) -> (usize, usize) {
         unpack(if self.is_transposed() { coordinates.swap_bytes() } else { coordinates })
     }
+}
+
+fn transpose(nodes: &mut [PlacedNode]) {
+    parallel::parts_mut(nodes, 1, |_, nodes| {
+        nodes.iter_mut().for_each(|node| std::mem::swap(&mut node.row, &mut node.col));
+    });
+}
+
+fn sort(nodes: &mut [PlacedNode]) {
+    nodes.par_sort_unstable_by_key(|node| (node.row, node.col));
 }

@@ -1,12 +1,13 @@
 //! Statistics of a tree: nodes, entries, bytes.
 
 use std::fmt;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::matrix::HiSparse;
 use super::node::{NodeKind, Reference, SlotContent, StoredNode, UNIT_BYTES, Unit};
-use crate::Value;
+use crate::{Value, parallel};
 
 /// Nodes of one kind.
 ///
@@ -206,6 +207,9 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     }
 }
 
+/// Nodes per task.
+const GRAIN: usize = 64;
+
 /// Statistics of distinct nodes, and their bytes counted once.
 fn level_statistics<T: SlotContent + Send + Sync>(
     pool: &[Unit],
@@ -227,7 +231,8 @@ fn level_statistics<T: SlotContent + Send + Sync>(
         let kinds = std::array::from_fn(|kind| a.kinds[kind].and(b.kinds[kind]));
         (LevelStatistics { kinds }, a_bytes + b_bytes)
     };
-    nodes.par_iter().map(one).reduce(Default::default, add)
+    let part = |range: Range<usize>| nodes[range].iter().map(one).fold(Default::default(), add);
+    parallel::reduce(nodes.len(), GRAIN, Default::default(), part, add)
 }
 
 /// The distinct children of inner nodes, with their number of positions.

@@ -1,10 +1,8 @@
 //! From the shape of a tree to its pool: sizes, one allocation, then the nodes.
 
-use rayon::prelude::*;
-
 use super::node::{self, MAX_UNITS, NodeKind, Reference, UNIT_BYTES, Unit};
-use crate::Value;
 use crate::matrix::MatrixError;
+use crate::{Value, parallel};
 
 /// Nodes per task.
 const GRAIN: usize = 256;
@@ -154,7 +152,7 @@ fn fill<'a>(
         (own, units) = units.split_at_mut(chunk_end - nodes[0].unit());
         tasks.push((first, nodes, chunk_end, own));
     }
-    tasks.into_par_iter().for_each(|(first, nodes, chunk_end, mut units)| {
+    parallel::for_each(tasks, |(first, nodes, chunk_end, mut units)| {
         for (at, reference) in nodes.iter().enumerate() {
             let node_end = nodes.get(at + 1).map_or(chunk_end, |next| next.unit());
             let own;

@@ -8,8 +8,8 @@ use thiserror::Error;
 use super::matrix::HiSparse;
 use super::node::{self, MAX_UNITS, NodeKind, Reference, SlotContent, StoredNode, UNIT_BYTES, Unit, unpack};
 use super::tree::{self, BuiltTree, depth, level_span};
-use crate::Value;
 use crate::matrix::{MatrixError, validate};
+use crate::{Value, parallel};
 
 /// Error in a node of a [`HiSparse`] pool. Rows and columns count from 0 within the node.
 ///
@@ -72,6 +72,9 @@ evenpath_simt::debug_as_message!(NodeFault, InvalidNode);
 /// Limits on the entries of a matrix: for any pool, and per byte of a larger one.
 const MAX_ENTRIES: u64 = 1 << 27;
 const ENTRIES_A_BYTE: u64 = 16;
+
+/// Nodes per task.
+const GRAIN: usize = 64;
 
 /// A referenced node and one of its positions.
 #[derive(Clone, Copy)]
@@ -272,10 +275,8 @@ impl Pool<'_> {
             let checked = checked.and_then(|()| self.check_inside(level, visit, content));
             checked.err().map(|fault| self.fault(level, visit, fault))
         };
-        match visits.par_iter().find_map_first(fault) {
-            None => Ok(()),
-            Some(error) => Err(error),
-        }
+        let error = parallel::first(visits.len(), GRAIN, |range| visits[range].iter().find_map(fault));
+        error.map_or(Ok(()), Err)
     }
 
     fn check_sparse<T: SlotContent>(
