@@ -68,13 +68,9 @@ impl<V: Float, O: Offset> MergeSearchTile<V, O> {
         // 3. Leave the carry.
         if thread::index() == 0 && thread::block() + 1 < thread::grid_size() {
             let rows_end = if path.rows > 0 { tile.row_ends.load(path.rows as usize - 1) } else { 0 };
-            let has_part = rows_end < path.nonzeros;
-            let next_row = path.first_row as u32 + path.rows;
-            carry_rows.store(thread::block() as usize, next_row);
-            carries.store(
-                thread::block() as usize,
-                if has_part { product.update.alpha * carry } else { V::ZERO },
-            );
+            let part = if rows_end < path.nonzeros { update.alpha * carry } else { V::ZERO };
+            carry_rows.store(thread::block() as usize, path.first_row as u32 + path.rows);
+            carries.store(thread::block() as usize, part);
         }
     }
 }
