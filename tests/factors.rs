@@ -41,6 +41,7 @@ fn products<V: Value>(device: &Device, host: &Csr<V>) -> Result<Vec<Product<V>>,
         let plan = a.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(method))?;
         add!(format!("transposed, {method:?}"), plan.run);
     }
+    add!("CSR without a plan".into(), a.spmv);
     let tree =
         device.upload(&host.to_hisparse::<32>(hisparse::Options::default())?)?.scaled(V::from_f64(-2.0));
     for method in [hisparse::SpmvMethod::Leaves, hisparse::SpmvMethod::Copied] {

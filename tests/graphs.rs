@@ -51,6 +51,7 @@ fn products(device: &Device) -> Result<Vec<Product<'static>>, OpError> {
         let plan = tree.plan_spmv(hisparse::SpmvOptions::default().with_method(method))?;
         products.push(Box::new(move |alpha, x, beta, y| plan.run(alpha, x, beta, y)));
     }
+    products.push(Box::new(move |alpha, x, beta, y| a.spmv(alpha, x, beta, y)));
     let coo = device.upload(&host.to_coo()?)?;
     products.push(Box::new(move |alpha, x, beta, y| coo.spmv(alpha, x, beta, y)));
     let ell = device.upload(&host.to_ell(UNLIMITED).expect("ELL"))?;

@@ -228,6 +228,12 @@ fn products_with_a_vector() {
             |a, x, beta, y| a.plan_spmv(SpmvOptions::default().with_method(method))?.run(2.0, x, beta, y),
         );
     }
+    drive_product(
+        "SpMV without a plan",
+        true,
+        |device| device.upload(&a).unwrap(),
+        |a, x, beta, y| a.spmv(2.0, x, beta, y),
+    );
     for mode in SpmvTransposedMethod::ALL {
         drive_product(
             &format!("SpMV, transposed, {mode}"),

@@ -88,6 +88,7 @@ fn plans_of_a_lost_device_report_it() {
     lose(&device);
 
     assert!(!spmv.is_empty() && spmv.iter().all(|plan| is_lost(plan.run(1.0, &x, 0.0, &mut y))));
+    assert!(is_lost(a.spmv(1.0, &x, 0.0, &mut y)));
     assert!(transposed.iter().all(|plan| is_lost(plan.run(1.0, &x, 0.0, &mut y))));
     assert!(trees.iter().all(|plan| is_lost(plan.run(1.0, &x, 0.0, &mut y))));
     assert!(is_lost(queues.run(1.0, &x, 0.0, &mut y)));

@@ -55,6 +55,8 @@ fn csr_products<V: Value>(device: &Device, a: &Csr<V>) -> Vec<Product<V>> {
         let run: Run<V> = Box::new(move |x, y| plan.run(two, x, half, y));
         products.push(Product { name: format!("transposed CSR, {method}"), is_transposed: true, run });
     }
+    let run: Run<V> = Box::new(move |x, y| matrix.spmv(two, x, half, y));
+    products.push(Product { name: "CSR without a plan".into(), is_transposed: false, run });
     products
 }
 

@@ -88,6 +88,9 @@ impl Shared {
             plan.run(2.0, &self.x, 0.0, &mut y)?;
             all.extend(y.download()?);
         }
+        let mut y = device.zeros(self.a.nrows())?;
+        self.a.spmv(2.0, &self.x, 0.0, &mut y)?;
+        all.extend(y.download()?);
         let mut y = device.zeros(self.a.ncols())?;
         self.transposed.run(2.0, &self.x, 0.0, &mut y)?;
         all.extend(y.download()?);

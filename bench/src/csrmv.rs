@@ -9,7 +9,7 @@ use evenpath::csr::Statistics;
 use crate::results::{Contender, Figures, Row};
 
 /// The methods side by side, as they are called in the header.
-const METHODS: [&str; 4] = ["merge", "default", "hyb", "peer"];
+const METHODS: [&str; 5] = ["merge", "direct", "default", "hyb", "peer"];
 
 /// The columns of the matrix, as merge-spmv calls them.
 const MATRIX_COLUMNS: [&str; 8] = [
@@ -175,6 +175,8 @@ mod tests {
         let row = rows.next().unwrap().unwrap();
         let fields: Vec<&str> = row.iter().skip(MATRIX_COLUMNS.len()).take(METHOD_COLUMNS.len()).collect();
         assert_eq!(fields, ["a, \"b\"", "0.25000", "0.00000", "", "", "", "5e-1", "false"]);
-        assert!(rows.next().is_none() && row.len() == MATRIX_COLUMNS.len() + 4 * METHOD_COLUMNS.len());
+        assert!(
+            rows.next().is_none() && row.len() == MATRIX_COLUMNS.len() + METHODS.len() * METHOD_COLUMNS.len()
+        );
     }
 }

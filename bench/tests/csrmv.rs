@@ -69,7 +69,7 @@ fn the_header_has_the_columns_of_every_method() {
         ]
     );
     let names: Vec<&str> = columns.iter().filter_map(|column| column.strip_suffix("_method_name")).collect();
-    assert_eq!((names, columns.len()), (vec!["merge", "default", "hyb", "peer"], 8 + 4 * 8));
+    assert_eq!((names, columns.len()), (vec!["merge", "direct", "default", "hyb", "peer"], 8 + 5 * 8));
 }
 
 #[test]
@@ -90,8 +90,9 @@ fn figures_of_a_small_matrix_are_right() {
         // 180 / 26^1.5.
         assert_eq!([&row["row_length_mean"], &row["row_length_std_dev"]], ["4.00000", "5.09902"]);
         assert_eq!([&row["row_length_variation"], &row["row_length_skewness"]], ["1.27475", "1.35773"]);
-        assert_eq!([&row["merge_method_name"], &row["hyb_method_name"]], ["merge-path", "HYB"]);
-        for method in ["merge", "default", "hyb"] {
+        let names = ["merge", "direct", "hyb"].map(|method| row[&format!("{method}_method_name")].as_str());
+        assert_eq!((names, number(row, "direct_setup_ms")), (["merge-path", "direct", "HYB"], 0.0));
+        for method in ["merge", "direct", "default", "hyb"] {
             let figure = |column: &str| number(row, &format!("{method}_{column}"));
             assert!(figure("setup_ms") >= 0.0 && figure("max_difference") < 1e-4);
             assert_eq!(row[&format!("{method}_within_bound")], "true");
@@ -120,7 +121,7 @@ fn both_factors_are_applied_on_every_device() {
                 let rows = rows(&output);
                 assert_eq!(rows.len(), 2);
                 for row in rows {
-                    for method in ["merge", "default", "hyb"] {
+                    for method in ["merge", "direct", "default", "hyb"] {
                         assert_eq!(row[&format!("{method}_within_bound")], "true", "{row:?}");
                     }
                 }

@@ -114,6 +114,19 @@ fn the_simulated_gpu_runs_every_method_too() {
 }
 
 #[test]
+fn products_need_no_plan() {
+    for device in ["cpu", "simulated"] {
+        let arguments = ["--device", device, "--generate", TINY, "--method", "direct,merge-path+plan"];
+        let (_, rows) = rows("spmv", &arguments);
+        assert!(!rows.is_empty());
+        for row in &rows {
+            assert_eq!(names(row), ["direct", "merge-path+plan"]);
+            assert!(ours(row).iter().all(|own| own["repeatable"] == true && own["setup_ms"] == 0.0), "{row}");
+        }
+    }
+}
+
+#[test]
 fn transposed_matrices_are_multiplied() {
     let (_, rows) = rows("spmv", &["--device", "cpu", "--generate", "dense:7x90", "--transposed"]);
     assert_eq!(rows.len(), 2);

@@ -147,9 +147,9 @@ pub mod hisparse {
 
 /// Sparse matrix times dense vector, y = αAx + βy and y = αAᵀx + βy.
 ///
-/// [`DeviceCsr::plan_spmv`] and [`DeviceCsr::plan_spmv_transposed`] make plans. Matrices in the formats
-/// [`coo`], [`ell`] and [`hyb`] have a method `spmv` that needs no plan; those of [`hisparse`] have plans of
-/// their own.
+/// [`DeviceCsr::plan_spmv`] and [`DeviceCsr::plan_spmv_transposed`] make plans; [`DeviceCsr::spmv`] is one
+/// product without a plan. Matrices in the formats [`coo`], [`ell`] and [`hyb`] have only a method `spmv`, which
+/// needs none; those of [`hisparse`] have plans of their own.
 pub mod spmv {
     pub use crate::op::{
         SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTransposedMethod,

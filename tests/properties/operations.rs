@@ -70,6 +70,7 @@ macro_rules! operations {
 pub(super) fn operations() -> Vec<Operation> {
     operations! {
         "SpMV, CSR", "`DeviceCsr::plan_spmv`", spmv [f16 bf16 f32 f64] [u32 u64] true, true, true;
+        "SpMV, CSR, once", "`DeviceCsr::spmv`", spmv_once [f32 f64] [u32 u64] true, true, true;
         "SpMV, COO", "`DeviceCoo::spmv`", spmv_coo [f32 f64] [] true, true, true;
         "SpMV, ELL", "`DeviceEll::spmv`", spmv_ell [f32 f64] [] true, true, true;
         "SpMV, ELL-R", "`DeviceEllR::spmv`", spmv_ell_r [f32 f64] [] true, true, true;
@@ -160,6 +161,13 @@ fn spmv<S: Storage, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> R
     let plan = a.plan_spmv(SpmvOptions::default()).expect("plan");
     let (one, zero) = (S::Computed::from_f64(1.0), S::Computed::from_f64(0.0));
     product(device, a.nrows(), x, move |x, y| plan.run(one, x, zero, y))
+}
+
+fn spmv_once<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<V, O>()).expect("upload");
+    let x = device.upload(&numbers::<V>(a.ncols())).expect("upload");
+    uploaded();
+    product(device, a.nrows(), x, move |x, y| a.spmv(V::ONE, x, V::ZERO, y))
 }
 
 macro_rules! without_plan {

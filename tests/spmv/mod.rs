@@ -1,5 +1,6 @@
 //! Sparse matrix times dense vector.
 
+mod direct;
 mod half;
 mod hot_columns;
 mod methods;

@@ -14,4 +14,4 @@ pub use matrices::{
 };
 pub use oracle::{Expected, spmm, spmv};
 pub use spmm_operand::SpmmOperand;
-pub use spmv_check::{check_spmv, check_spmv_with, vector};
+pub use spmv_check::{check_spmv, check_spmv_direct, check_spmv_with, vector};

@@ -1,5 +1,6 @@
+use evenpath::error::OpError;
 use evenpath::spmv::{SpmvMethod, SpmvOptions};
-use evenpath::{Csr, Device, Offset, Value};
+use evenpath::{Csr, Device, DeviceCsr, DeviceVec, Offset, Value};
 
 use crate::oracle;
 
@@ -23,17 +24,50 @@ pub fn check_spmv<V: Value, O: Offset>(
     check_spmv_with(device, a, SpmvOptions::default().with_method(method), alpha, beta)
 }
 
-/// Runs y = αAx + βy on a device, with y filled with NaN if β is zero, compares with the oracle, and returns y.
+/// Runs y = αAx + βy by a plan with `options` on a device: [`check_spmv_by`].
 ///
 /// # Panics
 ///
-/// If the result is wrong, or there is none.
+/// The same as for [`check_spmv_by`].
 pub fn check_spmv_with<V: Value, O: Offset>(
     device: &Device,
     a: &Csr<V, O>,
     options: SpmvOptions,
     alpha: f64,
     beta: f64,
+) -> Vec<V> {
+    check_spmv_by(device, a, &format!("{options:?}"), (alpha, beta), |matrix, alpha, x, beta, y| {
+        matrix.plan_spmv(options).expect("plan").run(alpha, x, beta, y)
+    })
+}
+
+/// Runs y = αAx + βy without a plan on a device: [`check_spmv_by`].
+///
+/// # Panics
+///
+/// The same as for [`check_spmv_by`].
+pub fn check_spmv_direct<V: Value, O: Offset>(
+    device: &Device,
+    a: &Csr<V, O>,
+    alpha: f64,
+    beta: f64,
+) -> Vec<V> {
+    check_spmv_by(device, a, "without a plan", (alpha, beta), |matrix, alpha, x, beta, y| {
+        matrix.spmv(alpha, x, beta, y)
+    })
+}
+
+/// Computes y = αAx + βy by `run` on a device, with y filled with NaN if β is zero, compares with the oracle, and returns y.
+///
+/// # Panics
+///
+/// If the result is wrong, or there is none. The message has the name of the `way`.
+fn check_spmv_by<V: Value, O: Offset>(
+    device: &Device,
+    a: &Csr<V, O>,
+    way: &str,
+    (alpha, beta): (f64, f64),
+    run: impl Fn(&DeviceCsr<V, O>, V, &DeviceVec<V>, V, &mut DeviceVec<V>) -> Result<(), OpError>,
 ) -> Vec<V> {
     let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
     let x: Vec<V> = vector(a.ncols());
@@ -45,11 +79,10 @@ pub fn check_spmv_with<V: Value, O: Offset>(
     let matrix = device.upload(a).expect("upload");
     let x = device.upload(&x).expect("upload");
     let mut device_y = device.upload(&y).expect("upload");
-    let plan = matrix.plan_spmv(options).expect("plan");
-    plan.run(alpha, &x, beta, &mut device_y).expect("run");
+    run(&matrix, alpha, &x, beta, &mut device_y).expect("run");
     let result = device_y.download().expect("download");
     if let Err(difference) = expected.check(&result) {
-        panic!("{device}, {matrix:?}, {options:?}, alpha {alpha}, beta {beta}: {difference}");
+        panic!("{device}, {matrix:?}, {way}, alpha {alpha}, beta {beta}: {difference}");
     }
     result
 }

@@ -47,7 +47,7 @@ impl Arguments {
         }
     }
 
-    /// Merge path, the default plan and HYB.
+    /// Merge path with and without a plan, the default plan and HYB.
     fn case(&self) -> Result<Case, String> {
         let (limit, value) = match self.value {
             ValueType::F32 => (f64::from(f32::MAX), "f32"),
@@ -59,8 +59,8 @@ impl Arguments {
                 return Err(format!("{name} = {factor} is not a finite number of type {value}"));
             }
         }
-        let methods = [SpmvMethod::MergePath, SpmvMethod::Auto].map(Way::method);
-        let ways = methods.into_iter().chain([Way::hyb()]).collect();
+        let [merge, default] = [SpmvMethod::MergePath, SpmvMethod::Auto].map(Way::method);
+        let ways = vec![merge, Way::unplanned(), default, Way::hyb()];
         Ok(Case::Spmv(Product { factors: (self.alpha, self.beta), ..Product::direct(ways) }))
     }
 }

@@ -195,8 +195,8 @@ cases!(Spgemm over FOR_SPGEMM, |this, _| {
 
 #[derive(clap::Args)]
 pub(crate) struct Spmv {
-    /// Methods by name, or `all` of the device; `may-copy`, the choice among those that may copy; a name with `+plan`, planning for each
-    /// product; with the transpose, modes.
+    /// Methods by name, or `all` of the device; `may-copy`, the choice among those that may copy; `direct`, a product without a plan; a
+    /// name with `+plan`, planning for each product; with the transpose, modes.
     /// [default: auto; all modes]
     #[arg(long, value_delimiter = ',')]
     method: Vec<String>,

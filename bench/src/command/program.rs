@@ -22,7 +22,8 @@ struct Arguments {
 enum Command {
     /// Conjugate gradients with Jacobi preconditioning: steps, time per step, and a plot of the residuals.
     ConjugateGradients(conjugate_gradients::Arguments),
-    /// y = αAx + βy by merge path, by the default plan and in HYB, beside cuSPARSE or MKL: one line of CSV per matrix.
+    /// y = αAx + βy by merge path with and without a plan, by the default plan and in HYB, beside cuSPARSE or MKL: one line of CSV per
+    /// matrix.
     Csrmv(csrmv::Arguments),
     /// Products over ranks of this machine: strong and weak scaling.
     Distributed(distributed::Arguments),

@@ -67,11 +67,6 @@ impl Peers {
         &self.versions
     }
 
-    /// Returns whether cuSPARSE is open.
-    pub(crate) fn has_cusparse(&self) -> bool {
-        self.cusparse.is_some()
-    }
-
     /// Copies a matrix to the GPU for cuSPARSE, if it is open.
     pub(crate) fn spmv_problem<'p, V: PeerValue>(
         &'p self,

@@ -18,7 +18,11 @@ impl Bench<'_> {
     /// y = Ax by the methods that the device has, beside the peers.
     pub(super) fn spmv<V: PeerValue>(&self, name: &str, matrix: &Csr<V>, methods: &[SpmvMethod]) -> Row {
         let on_device = methods.iter().filter(|method| method.runs_on(self.device.kind()));
-        let ways = on_device.map(|&method| Way::method(method)).collect();
+        self.spmv_in(name, matrix, on_device.map(|&method| Way::method(method)).collect())
+    }
+
+    /// y = Ax in these ways, beside the peers.
+    pub(super) fn spmv_in<V: PeerValue>(&self, name: &str, matrix: &Csr<V>, ways: Vec<Way>) -> Row {
         self.row(&Case::Spmv(Product::direct(ways)), name, matrix)
     }
 }
@@ -31,6 +35,11 @@ pub(super) fn method_ms(row: &Row, method: SpmvMethod) -> Option<f64> {
 /// Milliseconds of cuSPARSE's best algorithm for CSR.
 pub(super) fn cusparse_ms(row: &Row) -> Option<f64> {
     row.figures()?.csr_ms("cusparse")
+}
+
+/// Milliseconds of MKL's best algorithm.
+pub(super) fn mkl_ms(row: &Row) -> Option<f64> {
+    row.figures()?.csr_ms("mkl")
 }
 
 /// Milliseconds of cuSPARSE's best algorithm.

@@ -7,13 +7,14 @@ use evenpath::generate::{Kind, Published};
 use evenpath::spmv::SpmvMethod;
 
 use super::each::Measured;
-use super::figures::{SPREAD, correlation, cusparse_ms, gflops, method_ms, spread, spread_note};
+use super::figures::{SPREAD, correlation, cusparse_ms, gflops, mkl_ms, spread, spread_note};
 use super::name::Study;
 use super::published::{CIRCUIT5M, CIRCUIT5M_NONZEROS};
 use super::report::Report;
 use super::source::of_suite;
 use super::table::{Cell, Table};
 use crate::operations::Bench;
+use crate::operations::spmv::Way;
 use crate::operations::threads::spmv_on_threads;
 use crate::results::{Contender, Row};
 use crate::suite::Suite;
@@ -27,15 +28,29 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<
     threads(bench, report)
 }
 
-/// The merge method, and the row-based methods of the device.
-fn methods(kind: DeviceKind) -> Vec<SpmvMethod> {
-    let all = [
-        SpmvMethod::MergePath,
-        SpmvMethod::Scalar,
-        SpmvMethod::Vector { lanes: None },
-        SpmvMethod::RowParallel,
-    ];
-    all.into_iter().filter(|method| method.runs_on(kind)).collect()
+/// The merge method with and without a plan, the row-based methods of the device, and HYB.
+fn ways(kind: DeviceKind) -> Vec<Way> {
+    let row_based = [SpmvMethod::Scalar, SpmvMethod::Vector { lanes: None }, SpmvMethod::RowParallel];
+    let on_device = row_based.into_iter().filter(|method| method.runs_on(kind)).map(Way::method);
+    let merge = [Way::method(SpmvMethod::MergePath), Way::unplanned()];
+    merge.into_iter().chain(on_device).chain([Way::hyb()]).collect()
+}
+
+/// Milliseconds of a way or a library with a matrix.
+type Time = Box<dyn Fn(&Row) -> Option<f64>>;
+
+/// The times in tables, by name: those of the ways, and of the publication's library for the device, if libraries are measured.
+fn times(bench: &Bench<'_>) -> Vec<(String, Time)> {
+    let kind = bench.device.kind();
+    let of_way = |way: Way| {
+        let name = way.name().to_owned();
+        let time: Time = Box::new(move |row| row.own_ms(way.name()));
+        (name, time)
+    };
+    let (library, ms): (&str, fn(&Row) -> Option<f64>) =
+        if kind == DeviceKind::Cpu { ("MKL CSR", mkl_ms) } else { ("cuSPARSE CSR", cusparse_ms) };
+    let of_library = (!bench.peers.versions().is_empty()).then(|| (library.to_owned(), Box::new(ms) as Time));
+    ways(kind).into_iter().map(of_way).chain(of_library).collect()
 }
 
 /// Stand-ins for published matrices, by their names.
@@ -51,10 +66,12 @@ fn work(row: &Row) -> f64 {
 
 /// Time per nonzero and row, over Table II and the generated matrices.
 fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
-    let methods = methods(bench.device.kind());
+    let kind = bench.device.kind();
     let sources = of_suite(Suite::Table2)?.into_iter().chain(of_suite(Suite::Generated)?);
     let (rows, notes): (Vec<Measured<Row>>, _) =
-        bench.each("consistency", sources, report, |name, matrix| Ok(bench.spmv(name, &matrix, &methods)))?;
+        bench.each("consistency", sources, report, |name, matrix| {
+            Ok(bench.spmv_in(name, &matrix, ways(kind)))
+        })?;
     let series = |of: &dyn Fn(&Row) -> Option<f64>| -> Vec<(f64, f64)> {
         rows.iter().filter_map(|row| Some((work(row), of(row)?))).collect()
     };
@@ -79,13 +96,10 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
         summary.row([name.into(), times.len().into(), correlation(times).into(), spread.into()]);
     };
     let per_work = |row: &Row, ms: Option<f64>| ms.map(|ms| ms * 1e9 / work(row));
-    for &method in &methods {
-        let name = method.to_string();
-        add(&name, &series(&|row| method_ms(row, method)));
-        table = table.column(name, |row| per_work(row, method_ms(row, method)));
+    for (name, ms) in times(bench) {
+        add(&name, &series(&ms));
+        table = table.column(name, |row| per_work(row, ms(row)));
     }
-    add("cuSPARSE CSR", &series(&cusparse_ms));
-    table = table.column("cuSPARSE CSR", |row| per_work(row, cusparse_ms(row)));
     let mut table = table.column(SPREAD, |row| spread([&**row])).done();
     table.check(rows.iter().map(|row| &**row));
     table.notes.extend(notes);
@@ -102,21 +116,18 @@ fn circuit(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Err
         "The sample output in the README. Evenpath's figures are for a stand-in.",
         &["", "ms", "GFLOP/s"],
     );
-    let methods = methods(bench.device.kind());
+    let kind = bench.device.kind();
     let (rows, notes): (Vec<Measured<Row>>, _) =
         bench.each("circuit", like(&["circuit5m"]), report, |name, matrix| {
-            Ok(bench.spmv(name, &matrix, &methods))
+            Ok(bench.spmv_in(name, &matrix, ways(kind)))
         })?;
     let device = bench.device.name();
     let mut add = |name: String, nonzeros: usize, ms: Option<f64>| {
         table.row([Cell::Text(name), ms.into(), gflops(nonzeros, ms).into()]);
     };
     for row in &rows {
-        for &method in &methods {
-            add(format!("{method}, {device}"), row.nonzeros(), method_ms(row, method));
-        }
-        if bench.peers.has_cusparse() {
-            add(format!("cuSPARSE CSR, {device}"), row.nonzeros(), cusparse_ms(row));
+        for (name, ms) in times(bench) {
+            add(format!("{name}, {device}"), row.nonzeros(), ms(row));
         }
     }
     for (name, ms) in CIRCUIT5M {

@@ -168,8 +168,8 @@ pub enum OpError {
     #[error(transparent)]
     Matrix(#[from] MatrixError),
     /// The device failed, or an operand is on another device. If a launch failed, a product whose result is
-    /// written by several launches may have written part of it: SpMV by `flat`, of coordinates and HYB, and
-    /// with the transpose unless that is copied, and SpMM. Other operations have written nothing.
+    /// written by several launches may have written part of it: SpMV by `flat`, without a plan, of coordinates
+    /// and HYB, and with the transpose unless that is copied, and SpMM. Other operations have written nothing.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }

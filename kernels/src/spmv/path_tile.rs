@@ -29,7 +29,18 @@ impl PathTile {
         pattern: GlobalPattern<O>,
     ) -> Self {
         let first_row = tile_rows.load(index);
-        let ends = tile_rows.load(index + 1) - first_row;
+        Self::between(index, len, (first_row, tile_rows.load(index + 1)), pattern)
+    }
+
+    /// Tile `index` of tiles that are `len` long, which begins in the row `first_row`; the next begins in `next_row`.
+    #[device]
+    pub(super) fn between<O: Offset>(
+        index: usize,
+        len: usize,
+        (first_row, next_row): (u32, u32),
+        pattern: GlobalPattern<O>,
+    ) -> Self {
+        let ends = next_row - first_row;
         let start = index * len;
         let left = pattern.rows as usize + pattern.nonzeros as usize - start;
         let items = if left < len { left as u32 } else { len as u32 };

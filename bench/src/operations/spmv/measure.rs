@@ -229,11 +229,15 @@ mod tests {
             let (peers, limit) = (Peers::default(), PaddingLimit::default());
             let bench = Bench::unlimited(&device, &peers, 2);
             let mut ways = Way::formats(limit);
-            ways.push(Way::method(SpmvMethod::MergePath));
+            ways.extend([
+                Way::method(SpmvMethod::MergePath),
+                Way::anew(SpmvMethod::MergePath),
+                Way::unplanned(),
+            ]);
             for factors in [(1.0, 0.0), (2.0, -0.5), (0.0, 3.0), (-1.5, 0.0)] {
                 let product = Product { factors, ..Product::direct(ways.clone()) };
                 let figures = measure(&bench, &matrix, &product).unwrap();
-                assert_eq!((figures.ours.len(), figures.verified), (9, Some(true)), "{figures:?}");
+                assert_eq!((figures.ours.len(), figures.verified), (11, Some(true)), "{figures:?}");
                 assert!(figures.ours.iter().all(|own| own.error.is_none()), "{figures:?}");
             }
         }

@@ -17,6 +17,9 @@ const PLANS: usize = 5;
 /// The name of the automatic choice among methods that may copy.
 const MAY_COPY: &str = "may-copy";
 
+/// The name of products without a plan.
+const DIRECT: &str = "direct";
+
 /// End of the name of a method that plans for each product.
 const ANEW: &str = "+plan";
 
@@ -30,7 +33,9 @@ pub(crate) struct Way {
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     /// A plan of a product with the matrix.
-    Direct(SpmvOptions),
+    Planned(SpmvOptions),
+    /// A product without a plan.
+    Unplanned,
     /// A plan that is made for each product.
     Anew(SpmvOptions),
     /// A mode of a product with the transpose.
@@ -61,7 +66,12 @@ pub(super) struct Ready<V: Value> {
 impl Way {
     /// A plan with these options.
     pub(crate) fn direct(name: impl Into<String>, options: SpmvOptions) -> Self {
-        Self { name: name.into(), kind: Kind::Direct(options) }
+        Self { name: name.into(), kind: Kind::Planned(options) }
+    }
+
+    /// A product without a plan.
+    pub(crate) fn unplanned() -> Self {
+        Self { name: DIRECT.into(), kind: Kind::Unplanned }
     }
 
     /// A plan of this method.
@@ -98,7 +108,7 @@ impl Way {
             Kind::SlicedEll(options.with_limit(limit))
         };
         vec![
-            way("CSR", Kind::Direct(SpmvOptions::default())),
+            way("CSR", Kind::Planned(SpmvOptions::default())),
             way("COO", Kind::Coo),
             Self::ell(limit),
             way("ELL-R", Kind::EllR(limit)),
@@ -109,7 +119,7 @@ impl Way {
         ]
     }
 
-    /// Parses a name on the command line: a method or `may-copy`; with the transpose, a mode.
+    /// Parses a name on the command line: a method, `may-copy` or `direct`; with the transpose, a mode.
     ///
     /// # Errors
     ///
@@ -121,6 +131,9 @@ impl Way {
         }
         if let Some(method) = name.strip_suffix(ANEW) {
             return method.parse().map(Self::anew).map_err(|error: ParseNameError| error.to_string());
+        }
+        if name == DIRECT {
+            return Ok(Self::unplanned());
         }
         if name == MAY_COPY {
             return Ok(Self::direct(MAY_COPY, SpmvOptions::default().with_may_copy(true)));
@@ -142,7 +155,7 @@ impl Way {
     /// Plans, or converts the matrix.
     pub(super) fn prepare<V: Value>(&self, host: &Csr<V>, a: &DeviceCsr<V>) -> Result<Ready<V>, OpError> {
         match self.kind {
-            Kind::Direct(options) => planned(|| {
+            Kind::Planned(options) => planned(|| {
                 let plan = a.plan_spmv(options)?;
                 let info = plan.info()?;
                 Ok(Ready {
@@ -156,14 +169,11 @@ impl Way {
             }),
             Kind::Anew(options) => {
                 let a = a.clone();
-                Ok(Ready {
-                    run: Box::new(move |(alpha, beta), x, y| a.plan_spmv(options)?.run(alpha, x, beta, y)),
-                    chosen: None,
-                    reason: None,
-                    setup_ms: 0.0,
-                    workspace_bytes: 0,
-                    stored: None,
-                })
+                Ok(unprepared(move |(alpha, beta), x, y| a.plan_spmv(options)?.run(alpha, x, beta, y)))
+            }
+            Kind::Unplanned => {
+                let a = a.clone();
+                Ok(unprepared(move |(alpha, beta), x, y| a.spmv(alpha, x, beta, y)))
             }
             Kind::Transposed(mode) => planned(|| {
                 let plan = a.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(mode))?;
@@ -180,6 +190,13 @@ impl Way {
             other => other.convert(host, a),
         }
     }
+}
+
+/// A way that keeps nothing between products.
+fn unprepared<V: Value>(
+    run: impl Fn((V, V), &DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError> + 'static,
+) -> Ready<V> {
+    Ready { run: Box::new(run), chosen: None, reason: None, setup_ms: 0.0, workspace_bytes: 0, stored: None }
 }
 
 /// The last of some plans, with the median time. The first also loads code.
@@ -229,7 +246,9 @@ impl Kind {
                 let slots = hyb.ell().values().len() + hyb.coo().nnz();
                 (multiply!(device.upload(&hyb)?), hyb.bytes(), slots)
             }
-            Self::Direct(_) | Self::Anew(_) | Self::Transposed(_) => unreachable!("plans are not converted"),
+            Self::Planned(_) | Self::Unplanned | Self::Anew(_) | Self::Transposed(_) => {
+                unreachable!("the matrix is not converted")
+            }
         };
         device.synchronize()?;
         let setup_ms = start.elapsed().as_secs_f64() * 1e3;

@@ -7,6 +7,7 @@ mod choose;
 mod cost;
 mod costs;
 mod details;
+mod direct;
 mod features;
 mod found_windows;
 mod gathers;
