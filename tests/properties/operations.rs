@@ -12,7 +12,7 @@ use evenpath::{Csr, Device, DeviceVec, Offset, Storage, Value, bf16, f16};
 use super::products::{
     add, add_coo, add_once, add_trees, add_trees_queued, block_of_tree, diagonal_of_tree, multiply_trees,
     norm_of_tree, set_values, sort_rows, spgemm_row_tiles, spgemm_row_wise, spgemm_sorted,
-    spgemm_sorted_at_once, spmm, spmm_tree, to_coo, to_tree, transpose,
+    spgemm_sorted_at_once, spgemm_sorted_by_column, spmm, spmm_tree, to_coo, to_tree, transpose,
 };
 use super::sequences::{
     axpby, dot, dot_into, merge_keys, merge_pairs, reduce_by_keys, reduce_by_keys_into, scan, scan_by_keys,
@@ -87,6 +87,7 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpGEMM, row tiles", "`DeviceCsr::spgemm`", spgemm_row_tiles [f32 f64] [u32 u64] false, false, true;
         "SpGEMM, row-wise", "`DeviceCsr::plan_spgemm`", spgemm_row_wise [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, two-level sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted [f32 f64] [u32 u64] false, true, true;
+        "SpGEMM, column sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted_by_column [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, global sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted_at_once [f32 f64] [u32 u64] false, false, true;
         "SpGEMM, HiSparse", "`DeviceHiSparse::spgemm`", multiply_trees [f32 f64] [] false, false, true;
         "SpAdd, CSR, once", "`DeviceCsr::spadd`", add_once [f32 f64] [u32 u64] false, false, true;

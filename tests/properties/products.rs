@@ -100,6 +100,13 @@ pub(super) fn spgemm_sorted_at_once<V: Value, O: Offset>(device: &Device, upload
     spgemm::<V, O>(device, SpgemmMethod::GlobalSort, uploaded)
 }
 
+pub(super) fn spgemm_sorted_by_column<V: Value, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
+    spgemm::<V, O>(device, SpgemmMethod::ColumnSort, uploaded)
+}
+
 pub(super) fn multiply_trees<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     uploaded();
