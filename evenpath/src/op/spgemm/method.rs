@@ -35,7 +35,7 @@ pub enum SpgemmMethod {
     RowTiles,
     /// `two-level-sort`: all products are expanded and sorted, first within tiles and then all together (Dalton, Baxter,
     /// Merrill, Olson, Garland, "Optimizing sparse matrix operations on GPUs using merge path", IPDPS 2015, section
-    /// III.D). Its time goes with the products, whatever the rows; it takes memory for all of them, or works in parts.
+    /// III-C). Its time goes with the products, whatever the rows; it takes memory for all of them, or works in parts.
     TwoLevelSort,
     /// `global-sort`: all products are expanded in global memory and sorted there together, by row and column; then those
     /// of each entry are added, in a fixed order (Bell, Dalton, Olson, SIAM J. Sci. Comput. 34, 2012). For
