@@ -5,8 +5,9 @@ use std::time::Instant;
 use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
 use evenpath::error::OpError;
 use evenpath::hyb::HybOptions;
-use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
+use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvPlan, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{Csr, DeviceCsr, DeviceVec, Value};
+use evenpath_lab::LightByRows;
 
 use crate::measure::median;
 use crate::peers::Operation;
@@ -28,6 +29,8 @@ pub(crate) struct Way {
 enum Kind {
     /// A plan of a product with the matrix.
     Direct(SpmvOptions),
+    /// A plan by `light` with a block of this many threads for as many rows.
+    LightByRows(u32),
     /// A mode of a product with the transpose.
     Transposed(SpmvTransposedMethod),
     Coo,
@@ -62,6 +65,11 @@ impl Way {
     /// A plan of this method.
     pub(crate) fn method(method: SpmvMethod) -> Self {
         Self::direct(method.to_string(), SpmvOptions::default().with_method(method))
+    }
+
+    /// A plan by `light` with a block of `threads` threads for as many rows.
+    pub(crate) fn light_by_rows(name: impl Into<String>, threads: u32) -> Self {
+        Self { name: name.into(), kind: Kind::LightByRows(threads) }
     }
 
     /// A product with the transpose, in this mode.
@@ -128,18 +136,8 @@ impl Way {
     /// Plans, or converts the matrix.
     pub(super) fn prepare<V: Value>(&self, host: &Csr<V>, a: &DeviceCsr<V>) -> Result<Ready<V>, OpError> {
         match self.kind {
-            Kind::Direct(options) => planned(|| {
-                let plan = a.plan_spmv(options)?;
-                let info = plan.info()?;
-                Ok(Ready {
-                    run: Box::new(move |(alpha, beta), x, y| plan.run(alpha, x, beta, y)),
-                    chosen: Some(info.method.to_string()),
-                    reason: Some(info.reason),
-                    setup_ms: info.analysis_ms,
-                    workspace_bytes: info.workspace_bytes,
-                    stored: None,
-                })
-            }),
+            Kind::Direct(options) => planned(|| of_plan(a.plan_spmv(options)?)),
+            Kind::LightByRows(threads) => planned(|| of_plan(a.plan_light_by_rows(threads)?)),
             Kind::Transposed(mode) => planned(|| {
                 let plan = a.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(mode))?;
                 let info = plan.info()?;
@@ -155,6 +153,19 @@ impl Way {
             other => other.convert(host, a),
         }
     }
+}
+
+/// A plan of a product with the matrix, ready to run.
+fn of_plan<V: Value>(plan: SpmvPlan<V>) -> Result<Ready<V>, OpError> {
+    let info = plan.info()?;
+    Ok(Ready {
+        run: Box::new(move |(alpha, beta), x, y| plan.run(alpha, x, beta, y)),
+        chosen: Some(info.method.to_string()),
+        reason: Some(info.reason),
+        setup_ms: info.analysis_ms,
+        workspace_bytes: info.workspace_bytes,
+        stored: None,
+    })
 }
 
 /// The last of some plans, with the median time. The first also loads code.
@@ -204,7 +215,9 @@ impl Kind {
                 let slots = hyb.ell().values().len() + hyb.coo().nnz();
                 (multiply!(device.upload(&hyb)?), hyb.bytes(), slots)
             }
-            Self::Direct(_) | Self::Transposed(_) => unreachable!("plans are not converted"),
+            Self::Direct(_) | Self::LightByRows(_) | Self::Transposed(_) => {
+                unreachable!("plans are not converted")
+            }
         };
         device.synchronize()?;
         let setup_ms = start.elapsed().as_secs_f64() * 1e3;
