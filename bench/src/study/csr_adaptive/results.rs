@@ -35,7 +35,7 @@ pub(super) const LIGHT_OF_SOURCE: &str = "LightSpMV";
 /// LightSpMV with the grid of its publication.
 pub(super) const LIGHT_RESIDENT: &str = "LightSpMV, resident blocks";
 
-/// What is measured by threads per block.
+/// Ways that are measured by threads per block.
 pub(super) const BY_BLOCK_SIZE: [&str; 3] = [ADAPTIVE_OF_SOURCE, LIGHT_OF_SOURCE, LIGHT_RESIDENT];
 
 /// One of [`BY_BLOCK_SIZE`] with this many threads per block.
