@@ -28,18 +28,17 @@ fn run_over(
         Ok([Results::new(bench, name, &matrix.into_values::<f32>())?, double])
     })?;
     report.table(tables::of_source())?;
-    for (index, value) in VALUES.into_iter().enumerate() {
-        for mut table in tables::of_type(&all, index, value) {
-            if bench.device.kind() == DeviceKind::Cpu {
-                table.note(
-                    "the CPU has no row blocks: neither CSR-Adaptive nor the other methods of GPUs run there",
-                );
-            }
-            table.notes.extend(notes.iter().cloned());
-            report.table(table)?;
+    let by_type = VALUES.into_iter().enumerate();
+    let by_type = by_type.flat_map(|(index, value)| tables::of_type(&all, index, value));
+    for mut table in by_type.chain([rates::rates(&all)]) {
+        if bench.device.kind() == DeviceKind::Cpu {
+            table.note(
+                "the CPU has no row blocks: neither CSR-Adaptive nor the other methods of GPUs run there",
+            );
         }
+        table.notes.extend(notes.iter().cloned());
+        report.table(table)?;
     }
-    report.table(rates::rates(&all))?;
     Ok(())
 }
 
