@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-/// A number with four significant digits and at most nine decimals, without trailing zeros.
+/// Below this, numbers are written with an exponent.
+const SMALL: f64 = 1e-6;
+
+/// A number with four significant digits, without trailing zeros: `0.1235`, `98765`, `4.441e-15`.
 pub(crate) fn number(value: f64) -> String {
     if !value.is_finite() {
         return "-".into();
@@ -10,10 +13,19 @@ pub(crate) fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
     }
+    if value.abs() < SMALL {
+        let text = format!("{value:.3e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        return format!("{}e{exponent}", trimmed(digits));
+    }
     let magnitude = value.abs().log10().floor() as i32;
-    let decimals = (3 - magnitude).clamp(0, 9) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    let decimals = (3 - magnitude).max(0) as usize;
+    trimmed(&format!("{value:.decimals$}")).to_owned()
+}
+
+/// A decimal number without trailing zeros after the point.
+fn trimmed(text: &str) -> &str {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
 /// Text escaped for a table cell.
@@ -64,10 +76,14 @@ mod tests {
 
     #[test]
     fn numbers_have_four_digits() {
-        let numbers = [0.0, 1.0, 0.123_456, 1234.56, 0.5, 98_765.4, 1.5e-7, f64::NAN];
-        let texts = ["0", "1", "0.1235", "1235", "0.5", "98765", "0.00000015", "-"];
+        let numbers = [0.0, 1.0, 0.123_456, 1234.56, 0.5, 98_765.4, 1.25e-6, f64::NAN];
+        let texts = ["0", "1", "0.1235", "1235", "0.5", "98765", "0.00000125", "-"];
         assert_eq!(numbers.map(number), texts);
-        assert_eq!(number(1.5e-7), "0.00000015");
+    }
+
+    #[test]
+    fn small_numbers_are_not_zero() {
+        assert_eq!([1.5e-7, -4.440_892e-15, 9.999_99e-7].map(number), ["1.5e-7", "-4.441e-15", "1e-6"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use evenpath::generate::generate;
 use evenpath::spmv::{SpmvDetails, SpmvMethod, SpmvOptions};
 use evenpath::{Csr, Device, Offset, Value};
 use evenpath_kernels::spmv::{AdaptiveRows, BlockRows, FlatTile, LightRows, VectorRows};
+use evenpath_lab::LightByRows;
 use evenpath_tests::{
     DeviceUnderTest, check_spmv, check_spmv_with, devices, kernel_devices, tile_len, vector, with_row_lengths,
 };
@@ -212,6 +213,38 @@ fn blocks_of_every_size_multiply() {
             }
         }
     }
+}
+
+#[test]
+fn light_has_a_block_for_as_many_rows_as_threads() {
+    fn check<V: Value>(device: &Device, threads: u32) {
+        let rows = 2 * threads as usize + 1;
+        let a = with_row_lengths::<V, u32>(40, &(0..rows).map(|row| row * 7 % 40).collect::<Vec<_>>());
+        let method = SpmvMethod::Light { lanes: None, block_size: Some(threads) };
+        let on_device = device.upload(&a).expect("upload");
+        let resident = on_device.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
+        let by_rows = on_device.plan_light_by_rows(threads).expect("plan");
+        let info = by_rows.info().expect("info");
+        assert_eq!((info.tiles, info.method), (3, resident.info().expect("info").method));
+        assert!(matches!(info.details, Some(SpmvDetails::Light { rows_per_draw: 1, .. })), "{info}");
+        let x = device.upload(&vector::<V>(40)).expect("upload");
+        let y = [by_rows, resident].map(|plan| {
+            let mut y = device.upload(&vec![V::from_f64(f64::NAN); rows]).expect("upload");
+            plan.run(V::ONE, &x, V::ZERO, &mut y).expect("run");
+            y.download().expect("download")
+        });
+        assert_eq!(y[0], y[1]);
+    }
+    for DeviceUnderTest { device, .. } in kernel_devices() {
+        for threads in [128, 256, 512, 1024] {
+            check::<f32>(&device, threads);
+            check::<f64>(&device, threads);
+        }
+        let a = device.upload(&with_row_lengths::<f64, u32>(4, &[1, 2])).expect("upload");
+        assert!(matches!(a.plan_light_by_rows(64), Err(OpError::BlockSize { block_size: 64, .. })));
+    }
+    let a = Device::cpu().upload(&with_row_lengths::<f64, u32>(4, &[1, 2])).expect("upload");
+    assert!(matches!(a.plan_light_by_rows(128), Err(OpError::UnsupportedMethod { .. })));
 }
 
 #[test]

@@ -26,6 +26,14 @@ pub(crate) const SORTING_MS: &str = "sorting ms";
 pub(crate) const LONGEST_BEFORE: &str = "longest row of a warp, before";
 pub(crate) const LONGEST_AFTER: &str = "longest row of a warp, after";
 
+/// Shares of the rows, in percent, whose greatest length is reported.
+pub(crate) const LENGTH_PERCENTS: [usize; 7] = [0, 10, 25, 50, 75, 90, 99];
+
+/// The name of the figure: the length that this share of the rows has at most.
+pub(crate) fn length_at(percent: usize) -> String {
+    format!("row length, {percent} %")
+}
+
 /// Options for the formats with one thread per row, and the end of the names of what they are measured with.
 pub(crate) type NamedOptions = (String, EllOptions);
 
@@ -48,6 +56,7 @@ pub(crate) fn measure<V: PeerValue>(
     let x = bench.device.upload(&host_x)?;
     let reference = Reference::new(matrix, &host_x)?;
     let rows = order.longest_rows(matrix)?;
+    let lengths = LENGTH_PERCENTS.map(|percent| (length_at(percent), row_length(&sorted, percent)));
     let mut runs = Runs { bench, matrix, sorted, order, x, reference, ours: Vec::new() };
     runs.csr()?;
     runs.hyb()?;
@@ -57,15 +66,24 @@ pub(crate) fn measure<V: PeerValue>(
         name: "one CPU thread".into(),
         ..spmv_on_threads(1, matrix, SpmvMethod::RowParallel, bench.repetitions)?
     });
+    let statistics = matrix.statistics();
     let more = [
         (SORTING_MS, runs.sorting_ms()),
         (LONGEST_BEFORE, rows.mean_before()),
         (LONGEST_AFTER, rows.mean_after()),
-        ("longest row", matrix.statistics().row_length_max as f64),
+        ("longest row", statistics.row_length_max as f64),
+        ("deviation of row lengths", statistics.row_length_std_dev),
     ];
-    let more = BTreeMap::from(more.map(|(name, value)| (name.to_owned(), value)));
+    let more: BTreeMap<_, _> =
+        more.map(|(name, value)| (name.to_owned(), value)).into_iter().chain(lengths).collect();
     let work = work(matrix);
     Ok(Figures::new((matrix.nnz() as u64, work.operations, work.bytes), runs.ours, Vec::new(), more))
+}
+
+/// The length that a share of the rows, in percent, has at most; the rows are sorted.
+fn row_length<V: PeerValue>(sorted: &Csr<V>, percent: usize) -> f64 {
+    let row = (sorted.nrows().max(1) - 1) * percent / 100;
+    sorted.row(row).map_or(0, |row| row.columns().len()) as f64
 }
 
 /// A matrix in both orders, with x, and what was measured.

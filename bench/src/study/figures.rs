@@ -70,6 +70,15 @@ pub(super) fn widest<'c>(contenders: impl IntoIterator<Item = &'c Contender>) ->
     spreads.max_by(f64::total_cmp)
 }
 
+/// Contents of columns in GB/s.
+pub(super) const GBPS_NOTE: &str = "GB/s: the bytes of the values, column indices and row offsets of the matrix, of x and of y, each \
+                                    array counted once, over the time of a product";
+
+/// GB/s of a product that takes this long, as [`GBPS_NOTE`] says.
+pub(super) fn gbps(row: &Row, ms: Option<f64>) -> Option<f64> {
+    Some(row.figures()?.bytes as f64 / ms? / 1e6)
+}
+
 /// 10⁹ operations per second, two per nonzero.
 pub(super) fn gflops(nonzeros: usize, ms: Option<f64>) -> Option<f64> {
     ms.map(|ms| 2.0 * nonzeros as f64 / ms / 1e6)

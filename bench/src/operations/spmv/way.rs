@@ -5,8 +5,9 @@ use std::time::Instant;
 use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
 use evenpath::error::{OpError, ParseNameError};
 use evenpath::hyb::HybOptions;
-use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
+use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvPlan, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{Csr, DeviceCsr, DeviceVec, Value};
+use evenpath_lab::LightByRows;
 
 use crate::measure::median;
 use crate::peers::Operation;
@@ -38,6 +39,8 @@ enum Kind {
     Unplanned,
     /// A plan that is made for each product.
     Anew(SpmvOptions),
+    /// A plan by `light` with a block of this many threads for as many rows.
+    LightByRows(u32),
     /// A mode of a product with the transpose.
     Transposed(SpmvTransposedMethod),
     Coo,
@@ -83,6 +86,11 @@ impl Way {
     pub(crate) fn anew(method: SpmvMethod) -> Self {
         let options = SpmvOptions::default().with_method(method);
         Self { name: format!("{method}{ANEW}"), kind: Kind::Anew(options) }
+    }
+
+    /// A plan by `light` with a block of `threads` threads for as many rows.
+    pub(crate) fn light_by_rows(name: impl Into<String>, threads: u32) -> Self {
+        Self { name: name.into(), kind: Kind::LightByRows(threads) }
     }
 
     /// A product with the transpose, in this mode.
@@ -155,18 +163,8 @@ impl Way {
     /// Plans, or converts the matrix.
     pub(super) fn prepare<V: Value>(&self, host: &Csr<V>, a: &DeviceCsr<V>) -> Result<Ready<V>, OpError> {
         match self.kind {
-            Kind::Planned(options) => planned(|| {
-                let plan = a.plan_spmv(options)?;
-                let info = plan.info()?;
-                Ok(Ready {
-                    run: Box::new(move |(alpha, beta), x, y| plan.run(alpha, x, beta, y)),
-                    chosen: Some(info.method.to_string()),
-                    reason: Some(info.reason),
-                    setup_ms: info.analysis_ms,
-                    workspace_bytes: info.workspace_bytes,
-                    stored: None,
-                })
-            }),
+            Kind::Planned(options) => planned(|| of_plan(a.plan_spmv(options)?)),
+            Kind::LightByRows(threads) => planned(|| of_plan(a.plan_light_by_rows(threads)?)),
             Kind::Anew(options) => {
                 let a = a.clone();
                 Ok(unprepared(move |(alpha, beta), x, y| a.plan_spmv(options)?.run(alpha, x, beta, y)))
@@ -197,6 +195,19 @@ fn unprepared<V: Value>(
     run: impl Fn((V, V), &DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError> + 'static,
 ) -> Ready<V> {
     Ready { run: Box::new(run), chosen: None, reason: None, setup_ms: 0.0, workspace_bytes: 0, stored: None }
+}
+
+/// A plan of a product with the matrix, ready to run.
+fn of_plan<V: Value>(plan: SpmvPlan<V>) -> Result<Ready<V>, OpError> {
+    let info = plan.info()?;
+    Ok(Ready {
+        run: Box::new(move |(alpha, beta), x, y| plan.run(alpha, x, beta, y)),
+        chosen: Some(info.method.to_string()),
+        reason: Some(info.reason),
+        setup_ms: info.analysis_ms,
+        workspace_bytes: info.workspace_bytes,
+        stored: None,
+    })
 }
 
 /// The last of some plans, with the median time. The first also loads code.
@@ -246,7 +257,11 @@ impl Kind {
                 let slots = hyb.ell().values().len() + hyb.coo().nnz();
                 (multiply!(device.upload(&hyb)?), hyb.bytes(), slots)
             }
-            Self::Planned(_) | Self::Unplanned | Self::Anew(_) | Self::Transposed(_) => {
+            Self::Planned(_)
+            | Self::LightByRows(_)
+            | Self::Unplanned
+            | Self::Anew(_)
+            | Self::Transposed(_) => {
                 unreachable!("the matrix is not converted")
             }
         };

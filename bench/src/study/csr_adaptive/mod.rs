@@ -1,5 +1,7 @@
 //! CSR-Adaptive and LightSpMV.
 
+mod blocks;
+mod rates;
 mod results;
 mod row_blocks;
 mod run;

@@ -17,37 +17,52 @@ use crate::results::{Contender, Row};
 
 /// Threads per block, as in the source.
 pub(super) const BLOCK_SIZES: [u32; 4] = [128, 256, 512, 1024];
+/// The source's choice of threads per block for its other results.
+pub(super) const CHOSEN: u32 = BLOCK_SIZES[2];
 
-/// The methods of the source.
+/// The library's methods, with its own tiles and grids.
 pub(super) const CSR_ADAPTIVE: SpmvMethod = SpmvMethod::CsrAdaptive { block_size: None };
 pub(super) const LIGHT: SpmvMethod = SpmvMethod::Light { lanes: None, block_size: None };
 pub(super) const VECTOR: SpmvMethod = SpmvMethod::Vector { lanes: None };
 
-/// A method of the source by threads per block, and its title.
-type Published = (fn(u32) -> SpmvMethod, &'static str);
-
-/// The methods of the source.
-pub(super) const PUBLISHED: [Published; 2] = [
-    (|threads| SpmvMethod::CsrAdaptive { block_size: Some(threads) }, "CSR-Adaptive"),
-    (|threads| SpmvMethod::Light { lanes: None, block_size: Some(threads) }, "LightSpMV"),
-];
-
-/// All methods.
+/// The methods to measure without a given block size.
 const METHODS: [SpmvMethod; 5] = [CSR_ADAPTIVE, LIGHT, VECTOR, SpmvMethod::Scalar, SpmvMethod::Auto];
 
-/// The results with a matrix in a type.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Results {
-    pub(super) methods: Row,
-    /// On all threads of the CPU.
-    pub(super) cpu: Contender,
-    /// Results by threads per block, and by nonzeros per row block. The CPU has neither.
-    pub(super) blocks: Option<[Row; 2]>,
+/// The source's methods as it runs them: a row block has as many nonzeros as a block has threads; LightSpMV has a block for as
+/// many rows as threads.
+pub(super) const ADAPTIVE_OF_SOURCE: &str = "CSR-Adaptive";
+pub(super) const LIGHT_OF_SOURCE: &str = "LightSpMV";
+/// LightSpMV with the grid of its publication.
+pub(super) const LIGHT_RESIDENT: &str = "LightSpMV, resident blocks";
+
+/// Ways that are measured by threads per block.
+pub(super) const BY_BLOCK_SIZE: [&str; 3] = [ADAPTIVE_OF_SOURCE, LIGHT_OF_SOURCE, LIGHT_RESIDENT];
+
+/// One of [`BY_BLOCK_SIZE`] with this many threads per block.
+fn way(method: &str, threads: u32) -> Way {
+    let (name, block_size) = (name(method, threads), Some(threads));
+    let direct = |name, method| Way::direct(name, SpmvOptions::default().with_method(method));
+    match method {
+        ADAPTIVE_OF_SOURCE => direct(name, SpmvMethod::CsrAdaptive { block_size }),
+        LIGHT_OF_SOURCE => Way::light_by_rows(name, threads),
+        _ => direct(name, SpmvMethod::Light { lanes: None, block_size }),
+    }
 }
 
 /// The name of a method with this many threads per block.
 pub(super) fn name(method: &str, threads: u32) -> String {
     format!("{method}, {threads} threads")
+}
+
+/// The results with a matrix in a type.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Results {
+    /// By method, with the source's configurations.
+    pub(super) methods: Row,
+    /// On all threads of the CPU.
+    pub(super) cpu: Contender,
+    /// Results by threads per block, and by nonzeros per row block. The CPU has neither.
+    pub(super) blocks: Option<[Row; 2]>,
 }
 
 impl Results {
@@ -61,10 +76,14 @@ impl Results {
         name: &str,
         matrix: &Csr<V>,
     ) -> Result<Self, Box<dyn Error>> {
-        let methods = METHODS.into_iter().filter(|method| method.runs_on(bench.device.kind()));
-        let ways = methods.map(Way::method).chain([Way::ell(PaddingLimit::default())]).collect();
-        let threads = std::thread::available_parallelism()?.get();
         let has_blocks = bench.device.kind() != DeviceKind::Cpu;
+        let methods = METHODS.into_iter().filter(|method| method.runs_on(bench.device.kind()));
+        let mut ways: Vec<Way> =
+            methods.map(Way::method).chain([Way::ell(PaddingLimit::default())]).collect();
+        if has_blocks {
+            ways.extend([ADAPTIVE_OF_SOURCE, LIGHT_OF_SOURCE].map(|method| way(method, CHOSEN)));
+        }
+        let threads = std::thread::available_parallelism()?.get();
         Ok(Self {
             methods: bench.row(&Case::Spmv(Product::direct(ways)), name, matrix),
             cpu: Contender {
@@ -76,11 +95,8 @@ impl Results {
     }
 
     fn blocks<V: PeerValue>(bench: &Bench<'_>, matrix_name: &str, matrix: &Csr<V>) -> [Row; 2] {
-        let way = |(method, title): Published, threads| {
-            let options = SpmvOptions::default().with_method(method(threads));
-            Way::direct(name(title, threads), options)
-        };
-        let ways = PUBLISHED.into_iter().flat_map(|method| BLOCK_SIZES.map(|threads| way(method, threads)));
+        let ways =
+            BY_BLOCK_SIZE.into_iter().flat_map(|method| BLOCK_SIZES.map(|threads| way(method, threads)));
         let (alone, case) =
             (Bench { peers: &Peers::default(), ..*bench }, Case::Spmv(Product::direct(ways.collect())));
         let key = case.key("-", matrix_name, V::NAME);

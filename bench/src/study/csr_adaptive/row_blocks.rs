@@ -38,9 +38,8 @@ pub(super) fn measure<V: PeerValue>(bench: &Bench<'_>, matrix: &Csr<V>) -> Measu
     };
     let ours = LIMITS.iter().map(|&limit| problem.run(limit)).collect::<Result<Vec<_>, _>>()?;
     let work = work(matrix);
-    let more = BTreeMap::from([("effective bytes".to_owned(), work.effective_bytes as f64)]);
     let work = (matrix.nnz() as u64, work.operations, work.bytes);
-    Ok(Figures::new(work, ours.into_iter().flatten().collect(), Vec::new(), more))
+    Ok(Figures::new(work, ours.into_iter().flatten().collect(), Vec::new(), BTreeMap::new()))
 }
 
 /// A matrix and x on the device.

@@ -6,7 +6,7 @@ use evenpath::device::DeviceKind;
 
 use super::results::Results;
 use super::stand_ins::sources;
-use super::tables;
+use super::{rates, tables};
 use crate::operations::Bench;
 use crate::study::report::Report;
 use crate::study::source::Source;
@@ -27,17 +27,17 @@ fn run_over(
         let double = Results::new(bench, name, &matrix)?;
         Ok([Results::new(bench, name, &matrix.into_values::<f32>())?, double])
     })?;
-    report.table(tables::published())?;
-    for (index, value) in VALUES.into_iter().enumerate() {
-        for mut table in tables::of_type(&all, index, value) {
-            if bench.device.kind() == DeviceKind::Cpu {
-                table.note(
-                    "the CPU has no row blocks: neither CSR-Adaptive nor the other methods of GPUs run there",
-                );
-            }
-            table.notes.extend(notes.iter().cloned());
-            report.table(table)?;
+    report.table(tables::of_source())?;
+    let by_type = VALUES.into_iter().enumerate();
+    let by_type = by_type.flat_map(|(index, value)| tables::of_type(&all, index, value));
+    for mut table in by_type.chain([rates::rates(&all)]) {
+        if bench.device.kind() == DeviceKind::Cpu {
+            table.note(
+                "the CPU has no row blocks: neither CSR-Adaptive nor the other methods of GPUs run there",
+            );
         }
+        table.notes.extend(notes.iter().cloned());
+        report.table(table)?;
     }
     Ok(())
 }
@@ -90,15 +90,16 @@ mod tests {
         let gpu = Device::simulated(SimulatedOptions::default());
         // Rows of at most five terms of at most 1.
         let tables = measured(&gpu, &[Kind::Stencil5 { side: 30 }]);
-        assert_eq!(tables.len(), 7);
+        assert_eq!(tables.len(), 8);
         for table in &tables[1..] {
             assert_eq!(table.rows.len(), 1, "{table:?}");
             is_complete(table, &["cuSPARSE", "published"]);
         }
         let tables = measured(&Device::cpu(), &[Kind::Stencil5 { side: 30 }]);
-        assert_eq!(tables.iter().map(|table| table.rows.len()).collect::<Vec<_>>(), [6, 0, 0, 1, 0, 0, 1]);
-        let missing = ["cuSPARSE", "CSR-Adaptive", "LightSpMV", "vector", "scalar"];
+        assert_eq!(tables.iter().map(|table| table.rows.len()).collect::<Vec<_>>(), [6, 0, 0, 1, 0, 0, 1, 1]);
+        let missing = ["cuSPARSE", "CSR-Adaptive", "LightSpMV", "published", "vector", "scalar"];
         is_complete(&tables[6], &missing);
+        is_complete(&tables[7], &missing);
     }
 
     #[test]

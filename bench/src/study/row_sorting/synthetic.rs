@@ -83,8 +83,9 @@ mod tests {
     use evenpath::Device;
     use evenpath::device::{DeviceKind, SimulatedOptions};
 
+    use super::super::options::blocks_of;
     use super::super::run::measure;
-    use super::super::tables::{blocks_of, of_synthetic};
+    use super::super::synthetic_tables::{best_blocks, density_name, of_synthetic};
     use super::*;
     use crate::operations::Bench;
     use crate::peers::Peers;
@@ -131,17 +132,23 @@ mod tests {
             let setting = Setting::new(&device, 1.0, &[], String::new());
             let mut print = |_: &Table| Ok(());
             let mut report = Report::new(Study::RowSorting, setting, &mut print);
+            let name = density_name(4096, 10.0);
             let sources = [
-                with_short_rows(70, 50).source("small".into()),
+                with_short_rows(70, 50).source(name.clone()),
                 with_density(256, 10.0).source("large".into()),
             ];
             let (all, notes) = measure(&bench, &mut report, sources, &[blocks_of(32)]).unwrap();
-            let table = of_synthetic("a", "b", &all, &[("small".into(), &published)]);
+            let table = of_synthetic("a", "b", &all, &[(name, &published)]);
             assert_eq!((table.rows.len(), table.wrong.len()), (1, 0), "{table:?}");
             assert!(notes.iter().any(|note| note.ends_with("nonzeros: large")), "{notes:?}");
-            let empty = table.rows[0].iter().filter(|cell| **cell == Cell::None).count();
-            assert_eq!(empty, if device.kind() == DeviceKind::Cpu { 5 } else { 0 }, "{table:?}");
+            let is_cpu = device.kind() == DeviceKind::Cpu;
+            let empty = |table: &Table| table.rows[0].iter().filter(|cell| **cell == Cell::None).count();
+            assert_eq!(empty(&table), if is_cpu { 5 } else { 0 }, "{table:?}");
             assert_eq!((&table.rows[0][6], &table.rows[0][14]), (&Cell::Number(0.5), &Cell::Number(4.0)));
+            // Of the orders of Table 1, there is one.
+            let best = best_blocks(&all);
+            assert_eq!((best.rows.len(), empty(&best)), (1, if is_cpu { 3 } else { 0 }), "{best:?}");
+            assert_eq!([0, 2, 3].map(|at| best.rows[0][at].clone()), [4096.0, 4.24, 32.0].map(Cell::Number));
         }
     }
 }

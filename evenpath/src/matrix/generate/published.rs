@@ -161,7 +161,8 @@ impl Published {
         self.0.deviation
     }
 
-    /// Nonzeros of the longest row.
+    /// Nonzeros of the longest row; Table II of IPDPS 2015 does not give it, so for its matrices a value that agrees with the
+    /// moments.
     pub fn longest(self) -> usize {
         self.0.longest
     }

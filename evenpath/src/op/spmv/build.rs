@@ -9,7 +9,7 @@ use super::methods;
 use super::options::SpmvOptions;
 use super::schedule::{Boxed, Choice};
 use super::strategy::Request;
-use crate::device::DeviceKind;
+use crate::device::{Device, DeviceKind};
 use crate::format::DeviceCsr;
 use crate::operand::OpError;
 use crate::{Offset, Value};
@@ -30,11 +30,7 @@ pub(super) fn build_with<V: Value, O: Offset>(
     copies: Copies,
 ) -> Result<Choice<V, O>, OpError> {
     let (method, kind) = (options.method, matrix.device().kind());
-    if !method.runs_on(kind) {
-        let usable = SpmvMethod::names(|method| method.runs_on(kind));
-        let device = matrix.device().to_string();
-        return Err(OpError::UnsupportedMethod { method: method.name(), device, usable });
-    }
+    check_device(matrix.device(), method)?;
     if let Some(strategy) = methods::find(method) {
         let schedule = strategy.build(matrix, Request { method, copies })?;
         return Ok(Choice::new(method, "asked for".into(), schedule));
@@ -43,6 +39,16 @@ pub(super) fn build_with<V: Value, O: Offset>(
         return Ok(methods::automatic_on_cpu(matrix, copies));
     }
     automatic(matrix, copies)
+}
+
+/// Checks that a device has a method.
+pub(super) fn check_device(device: &Device, method: SpmvMethod) -> Result<(), OpError> {
+    let kind = device.kind();
+    if method.runs_on(kind) {
+        return Ok(());
+    }
+    let usable = SpmvMethod::names(|method| method.runs_on(kind));
+    Err(OpError::UnsupportedMethod { method: method.name(), device: device.to_string(), usable })
 }
 
 /// Measures the matrix, and builds the best method that it can be built for.

@@ -4,6 +4,10 @@ use std::fmt;
 
 use super::features::Copies;
 use super::info::SpmvPlanInfo;
+#[cfg(feature = "lab")]
+use super::method::SpmvMethod;
+#[cfg(feature = "lab")]
+use super::methods;
 use super::options::SpmvOptions;
 use super::schedule::{Choice, ScheduleShape};
 use super::{build, by_type};
@@ -83,6 +87,16 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
 }
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
+    /// The plan by [`SpmvMethod::Light`] with a block of `block_size` threads for as many rows.
+    #[cfg(feature = "lab")]
+    pub(crate) fn plan_light(&self, block_size: u32) -> Result<SpmvPlan<V, O>, OpError> {
+        let method = SpmvMethod::Light { lanes: None, block_size: Some(block_size) };
+        SpmvPlan::analyze(self, SpmvOptions::default().with_method(method), |matrix, _| {
+            build::check_device(matrix.device(), method)?;
+            Ok(Choice::new(method, "asked for".into(), methods::light_by_rows(matrix, block_size)?))
+        })
+    }
+
     /// The plan of a matrix that is only multiplied: its own choice has narrow or hot columns where these may be faster, and arrays
     /// that the plan does not read are freed.
     pub(in crate::op) fn into_plan(self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {

@@ -4,7 +4,7 @@ use evenpath_kernels::spmv::LightRows;
 
 use super::block_size::with_block_size;
 use super::lanes::checked_lanes;
-use crate::device::{DeviceError, DeviceVec, Launch};
+use crate::device::{Device, DeviceError, DeviceVec, Launch, Launcher};
 use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
 use crate::op::spmv::details::SpmvDetails;
@@ -30,10 +30,39 @@ impl<V: Value, O: Offset> Strategy<V, O> for LightMethod {
         };
         let lanes = match lanes {
             Some(lanes) => checked_lanes(lanes, request.method)?,
-            // By the mean alone, as published.
-            None => policy::spmv_lanes(matrix.nrows() as u64, matrix.nnz() as u64),
+            None => published_lanes(matrix),
         };
         Ok(Box::new(Light::new(matrix, lanes, block_size)?))
+    }
+}
+
+/// Prepares the method with a block of `block_size` threads for as many rows, and draws of a row for each vector.
+#[cfg(feature = "lab")]
+pub(in crate::op::spmv) fn build_by_rows<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    block_size: u32,
+) -> Result<Boxed<V, O>, OpError> {
+    let (lanes, block_size) = (published_lanes(matrix), Some(block_size));
+    let launcher = launcher(matrix.device(), lanes, block_size)?;
+    Ok(Box::new(Light::with_launch(launcher.threads(matrix.nrows())?, matrix, (lanes, block_size), 1)?))
+}
+
+/// Lanes per row by the mean alone, as published.
+fn published_lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> u32 {
+    policy::spmv_lanes(matrix.nrows() as u64, matrix.nnz() as u64)
+}
+
+/// The launcher of the instance with `block_size` threads per block, or of the first.
+fn launcher<V: Value, O: Offset>(
+    device: &Device,
+    lanes: u32,
+    block_size: Option<u32>,
+) -> Result<Launcher<LightRows<V, O>>, OpError> {
+    match block_size {
+        Some(threads) => {
+            with_block_size(device, SpmvMethod::Light { lanes: Some(lanes), block_size }, threads)
+        }
+        None => Ok(device.kernel()),
     }
 }
 
@@ -56,21 +85,25 @@ const MAX_TURNS: u64 = 8;
 impl<V: Value, O: Offset> Light<V, O> {
     /// `lanes` is a power of two up to 32. Blocks have `block_size` threads, or as many as the first instance.
     fn new(matrix: &DeviceCsr<V, O>, lanes: u32, block_size: Option<u32>) -> Result<Self, OpError> {
-        let device = matrix.device();
-        let launcher = match block_size {
-            Some(threads) => {
-                with_block_size(device, SpmvMethod::Light { lanes: Some(lanes), block_size }, threads)?
-            }
-            None => device.kernel::<LightRows<V, O>>(),
-        };
+        let launcher = launcher(matrix.device(), lanes, block_size)?;
         let vectors = u64::from(launcher.info().block_size / lanes);
         let resident = u64::from(launcher.resident_blocks()?);
         let rows = matrix.nrows() as u64;
         let turns = (rows / (vectors * resident * DRAWS)).clamp(1, MAX_TURNS);
         // No more blocks than find a row.
         let launch = launcher.blocks(rows.div_ceil(vectors * turns).min(resident) as usize)?;
-        let next_row = Mutex::new(device.uninitialized(1)?);
-        Ok(Self { launch, lanes, block_size, turns: turns as u32, next_row })
+        Ok(Self::with_launch(launch, matrix, (lanes, block_size), turns as u32)?)
+    }
+
+    /// A launch whose vectors get `turns` rows from a draw.
+    fn with_launch(
+        launch: Launch<LightRows<V, O>>,
+        matrix: &DeviceCsr<V, O>,
+        (lanes, block_size): (u32, Option<u32>),
+        turns: u32,
+    ) -> Result<Self, DeviceError> {
+        let next_row = Mutex::new(matrix.device().uninitialized(1)?);
+        Ok(Self { launch, lanes, block_size, turns, next_row })
     }
 }
 
