@@ -5,6 +5,7 @@ mod means;
 mod nodes;
 mod over;
 mod run;
+mod sizes;
 mod tables;
 mod times;
 

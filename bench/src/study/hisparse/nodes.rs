@@ -1,13 +1,11 @@
-//! Figure 7.1: rows and nodes, as they are and beside the published ones; and the pretest of node sizes.
+//! Figure 7.1: rows and nodes, as they are and beside the published ones.
 
 use super::over::{Named, over, over_each};
-use crate::operations::hisparse::{BY_ROW, NODE_SIZES, NODES, Nodes, QUEUE, of_size};
+use crate::operations::hisparse::{NODES, Nodes};
 use crate::random::PublishedTree;
 use crate::results::Row;
-use crate::statistics::{geometric_mean, mean_and_deviation};
 use crate::study::figures::quotient;
-use crate::study::name::Study;
-use crate::study::table::{Cell, Over, Table};
+use crate::study::table::{Over, Table};
 
 /// Slots of a dense node.
 const SLOTS: f64 = 128.0 * 128.0;
@@ -94,59 +92,4 @@ pub(super) fn nodes_beside_figure(rows: &[Named<'_>], value: &str) -> Table {
          leaves, of which each counts 128² entries; its totals for circuit5m exclude its mean of inner nodes",
     );
     table
-}
-
-/// The pretest that made the thesis choose nodes of 128 x 128: bytes, and y = Ax by its method.
-pub(super) fn sizes(rows: &[Named<'_>], value: &str) -> Table {
-    let source = "Chapter 7 says that nodes of 128 x 128 were best in pretests, without figures.";
-    let columns = [
-        "rows and columns of a node",
-        "matrices",
-        "bytes over CSR, mean",
-        "SpMV by queue, ms, mean",
-        "standard deviation",
-        "over that of 128, geometric mean",
-        "fastest with",
-    ];
-    let mut table = Table::new(Study::Hisparse, &format!("Sizes of nodes, {value}"), source, &columns);
-    let way = [QUEUE, BY_ROW].into_iter().find(|way| rows.iter().any(|(_, row)| ms(row, way, 128).is_some()));
-    let way = way.unwrap_or(QUEUE);
-    if way == BY_ROW {
-        table.columns[3] = "SpMV, leaves by row on the CPU, ms, mean".into();
-    }
-    // Means are over the same matrices for all sizes.
-    let all: Vec<&Row> = rows.iter().map(|(_, row)| *row).collect();
-    let all: Vec<&Row> =
-        all.into_iter().filter(|row| NODE_SIZES.iter().all(|&node| ms(row, way, node).is_some())).collect();
-    for node in NODE_SIZES {
-        let of = |figure: &dyn Fn(&Row) -> Option<f64>| {
-            all.iter().filter_map(|row| figure(row)).collect::<Vec<f64>>()
-        };
-        let over_csr =
-            |row: &Row| quotient(row.more(&of_size("hisparse bytes", node)), row.more("csr bytes"));
-        let (mean, deviation) = mean_and_deviation(&of(&|row| ms(row, way, node))).unzip();
-        let relative = of(&|row| quotient(ms(row, way, node), ms(row, way, 128)));
-        let is_fastest = |row: &&&Row| {
-            let best = NODE_SIZES.into_iter().min_by(|a, b| {
-                let time = |size: &usize| ms(row, way, *size).unwrap_or(f64::INFINITY);
-                time(a).total_cmp(&time(b))
-            });
-            best == Some(node)
-        };
-        table.row([
-            Cell::from(node),
-            all.len().into(),
-            mean_and_deviation(&of(&over_csr)).map(|(mean, _)| mean).into(),
-            mean.into(),
-            deviation.into(),
-            geometric_mean(relative).into(),
-            all.iter().filter(is_fastest).count().into(),
-        ]);
-    }
-    table
-}
-
-/// Milliseconds of y = Ax with nodes of a size.
-fn ms(row: &Row, way: &str, node: usize) -> Option<f64> {
-    row.more(&of_size(&format!("spmv ms, {way}"), node))
 }

@@ -137,8 +137,11 @@ mod tests {
             cell(sums, 0, "A + Aᵀ: queue scheduler") != "-"
                 && cell(sums, 0, "A + Aᵀ: default, by levels") != "-"
         );
-        let sizes = titled(&both, "Sizes of nodes, f64");
-        assert_eq!((sizes.rows.len(), cell(sizes, 2, "over that of 128, geometric mean")), (4, "1".into()));
+        let sizes = titled(&both, "Sizes of nodes, means, f64");
+        assert_eq!(
+            (sizes.rows.len(), cell(sizes, 2, "over the time with 128, geometric mean")),
+            (4, "1".into())
+        );
     }
 
     #[test]

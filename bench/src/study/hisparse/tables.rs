@@ -1,6 +1,7 @@
 //! All tables.
 
 use super::over::Named;
+use super::sizes::sizes;
 use super::{bytes, means, nodes, times};
 use crate::study::table::Table;
 
@@ -14,7 +15,7 @@ pub(super) fn of_type(rows: &[Named<'_>], value: &str) -> Vec<Table> {
     }
     tables.extend([
         bytes::bytes(rows, value, is_published),
-        nodes::sizes(rows, value),
+        sizes(rows, value),
         times::products(rows, value),
         times::rates(rows, value),
         times::sums(rows, value),

@@ -191,8 +191,8 @@ mod tests {
         let mut leaves = Places::new();
         for row in 0..a.nrows() {
             let range = a.row_offsets()[row] as usize..a.row_offsets()[row + 1] as usize;
-            for &column in &a.column_indices()[range] {
-                *leaves.entry((row / 128, column as usize / 128)).or_default() += 1;
+            for run in a.column_indices()[range].chunk_by(|left, right| left / 128 == right / 128) {
+                *leaves.entry((row / 128, run[0] as usize / 128)).or_default() += run.len();
             }
         }
         let (mut inner, mut side) = (Vec::new(), 128);
