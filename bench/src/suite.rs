@@ -10,7 +10,7 @@ use evenpath::io::{Complex, MatrixMarketReader, ReadOptions};
 use thiserror::Error;
 
 use crate::generated::Generated;
-use crate::random::{ParseRandomError, RandomMatrix};
+use crate::random::{ParseRandomError, PublishedTree, RandomMatrix, TreeMatrix};
 
 /// The environment variable with a folder of Matrix Market files.
 pub(crate) const FOLDER_VARIABLE: &str = "EVENPATH_MATRICES";
@@ -37,7 +37,7 @@ const GENERATED: [&str; 10] = [
 pub(crate) enum Suite {
     /// Stand-ins for Table II of the IPDPS 2015 paper on merge path.
     Table2,
-    /// Stand-ins for Figure 7.1 of the thesis on HiSparse.
+    /// Stand-ins for Figure 7.1 of the thesis on HiSparse, with the same trees.
     Figure7,
     /// Matrices of every structure relevant to the choice of a schedule.
     Generated,
@@ -117,10 +117,8 @@ impl Suite {
         Ok(match self {
             Self::Table2 => evenpath_lab::table2().map(like).collect(),
             Self::Figure7 => {
-                let dense = Source::Generated(Kind::Dense { rows: 5000, cols: 5000 }.into());
-                let shared =
-                    evenpath_lab::table2().filter(|matrix| ["webbase", "lp"].contains(&matrix.name()));
-                std::iter::once(dense).chain(evenpath_lab::figure7().chain(shared).map(like)).collect()
+                let stand_in = |tree| Source::Generated(Generated::Tree(TreeMatrix::new(tree)));
+                PublishedTree::all().iter().map(stand_in).collect()
             }
             Self::Generated => GENERATED
                 .iter()
@@ -211,7 +209,7 @@ mod tests {
         assert_eq!((count(Suite::Table2), count(Suite::Generated)), (14, 10));
         let figure7 = Suite::Figure7.sources(SuiteOptions::default()).unwrap();
         assert_eq!(figure7.len(), 20);
-        assert!(figure7.iter().any(|source| source.to_string() == "like:webbase"));
+        assert!(figure7.iter().any(|source| source.to_string() == "tree:webbase"));
         assert!(matches!(Suite::Folder.sources(SuiteOptions::default()), Err(SuiteError::NoFolder)));
     }
 

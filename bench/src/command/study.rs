@@ -21,6 +21,9 @@ pub(crate) struct Arguments {
     /// Skip matrices with more nonzeros. [default: none on a GPU, 3 million on the CPU, 20000 on the simulated GPU]
     #[arg(long, value_name = "N")]
     most_nonzeros: Option<usize>,
+    /// Size of the stand-ins of the study `hisparse`, as a fraction of the published one. [default: 1]
+    #[arg(long, value_name = "FRACTION")]
+    scale: Option<f64>,
     /// Write cases and tables to a file, which `report` turns into a page if its name is `study-*.jsonl`. A file of the same
     /// study and setting is continued.
     #[arg(long, value_name = "FILE")]
@@ -31,6 +34,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    if arguments.scale.is_some() && arguments.study != Study::Hisparse {
+        return Err(format!("--scale: the study `{}` has only one size", arguments.study.name()).into());
+    }
     let device = arguments.measuring.device.open()?;
     let peers = arguments.measuring.open_peers(&device, &[]);
     let most_nonzeros = arguments.most_nonzeros.unwrap_or(match device.kind() {
@@ -52,6 +58,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     if let Some(path) = &arguments.out {
         report = report.into_file(path)?;
     }
-    study::run(&bench, &mut report)?;
+    study::run(&bench, arguments.scale.unwrap_or(1.0), &mut report)?;
     Ok(if report.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use super::rows::{Rows, distinct};
 use crate::markdown::Markdown;
 use crate::measure::median;
+use crate::operations::hisparse::{BY_ROW, COPIED, FROZEN, QUEUE};
 use crate::results::{Figures, OTHERS, Op, Outcome, Ratio, Row, SUMS};
 use crate::statistics::{geometric_mean, mean_and_deviation};
 
@@ -15,16 +16,21 @@ const DENSE: &str = "spmm, 8";
 /// Columns of that product.
 const DENSE_COLUMNS: u64 = 8;
 
-/// The ways to multiply: as measurements and as the pages call them. The first reads the tree with a schedule that is kept.
-const WAYS: [(&str, &str); 4] = [
-    ("frozen", TREE),
-    ("queue", "tree by queue"),
-    ("copied", "CSR copy"),
+/// The ways to multiply: as measurements and as the pages call them. The first reads the tree with a schedule that is kept; the
+/// second is that of the CPU, which has no other.
+const WAYS: [(&str, &str); 5] = [
+    (FROZEN, TREE),
+    (BY_ROW, ON_CPU),
+    (QUEUE, "tree by queue"),
+    (COPIED, "CSR copy"),
     (DENSE, "tree, eight columns at once"),
 ];
 
 /// The case whose rows stand for the tree in plots, and for the measurement.
 pub(super) const TREE: &str = "tree, frozen schedule";
+
+/// The same on the CPU.
+const ON_CPU: &str = "tree, leaves by row on the CPU";
 
 /// A row for each way of a measurement of HiSparse.
 pub(super) fn ways(row: &Row) -> Vec<Row> {
@@ -43,7 +49,7 @@ fn of_way(figures: &Figures, way: &str) -> Option<Outcome> {
     let contender = figures.ours.iter().find(|own| own.name == way)?;
     let bytes_of = |format: &str| figures.more.get(format).map_or(0, |bytes| *bytes as u64);
     let tree = bytes_of("hisparse bytes");
-    let matrix = if way == "copied" { bytes_of("csr bytes") } else { tree };
+    let matrix = if way == COPIED { bytes_of("csr bytes") } else { tree };
     let columns = if way == DENSE { DENSE_COLUMNS } else { 1 };
     let bytes = matrix + columns * figures.bytes.saturating_sub(tree);
     // The libraries were measured with one vector.
@@ -55,7 +61,7 @@ fn of_way(figures: &Figures, way: &str) -> Option<Outcome> {
 
 /// Sums, bytes and conversion: real and generated matrices apart.
 pub(super) fn section(rows: &Rows<'_>) -> String {
-    let rows: Vec<&Row> = rows.iter().map(|(_, row)| *row).filter(|row| row.key.variant == TREE).collect();
+    let rows: Vec<&Row> = rows.iter().map(|(_, row)| *row).filter(|row| is_of_tree(row)).collect();
     let mut text = String::new();
     for (title, ratios) in [("Sums of trees", &SUMS[..]), ("Bytes and conversion", &OTHERS[..])] {
         if let Some(table) = summary(&rows, ratios) {
@@ -112,7 +118,7 @@ fn summary(rows: &[&Row], ratios: &[Ratio]) -> Option<String> {
 
 /// Returns whether a row belongs in the plots of a tree: the other ways have the same figures, or are of another format.
 pub(super) fn is_of_tree(row: &Row) -> bool {
-    row.key.op != Op::Hisparse || row.key.variant == TREE
+    row.key.op != Op::Hisparse || [TREE, ON_CPU].contains(&row.key.variant.as_str())
 }
 
 #[cfg(test)]
@@ -168,6 +174,18 @@ mod tests {
             ("tree, eight columns at once", Some(0.5), 100 + 8 * 30, None),
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_cpu_has_one_way() {
+        let mut row = measured();
+        if let Outcome::Measured(figures) = &mut row.outcome {
+            figures.ours.truncate(1);
+            figures.ours[0].name = BY_ROW.into();
+        }
+        let rows = ways(&row);
+        let found: Vec<_> = rows.iter().map(|row| (row.key.variant.as_str(), is_of_tree(row))).collect();
+        assert_eq!(found, [(ON_CPU, true)]);
     }
 
     #[test]

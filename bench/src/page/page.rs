@@ -145,7 +145,7 @@ impl Page {
             let rows = place.operation(op);
             if let Some((setting, _)) = rows.first() {
                 let name = format!("{}-{op}", place.name);
-                self.operation(&name, place.device, op, &rows);
+                self.operation(&name, &place.device, op, &rows);
                 pages.push((op, name, *setting));
             }
         }
@@ -175,8 +175,9 @@ impl Page {
     /// Adds the page of a study. Returns the link to it.
     fn study(&mut self, study: &StudyFile) -> String {
         let Some(first) = study.tables.first() else { return String::new() };
-        let (device, evenpath, title) = (&study.setting.device, &study.setting.evenpath, first.study.name());
-        let name = format!("{}-{STUDY_PREFIX}{title}", file_name(device));
+        let (device, evenpath, title) =
+            (study.setting.device_name(), &study.setting.evenpath, first.study.name());
+        let name = format!("{}-{STUDY_PREFIX}{title}", file_name(&study.setting.device));
         let text = format!(
             "# The study `{title}`\n\n{device}, evenpath {evenpath}. Generated; [the summary](../README.md) says how. \
              All cells: [{name}.csv]({name}.csv).\n"
@@ -204,7 +205,7 @@ fn commands<'s>(settings: impl Iterator<Item = &'s Setting>) -> String {
     for setting in distinct {
         let none = || "-".to_owned();
         table.row([
-            setting.device.clone(),
+            setting.device_name(),
             setting.driver.clone().unwrap_or_else(none),
             number(setting.copy_gbps),
             setting.l2_bytes.map_or_else(none, |bytes| number(bytes as f64 / 1e6)),

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use crate::results::{Op, Row, Setting};
 
-/// The rows measured on one device with one driver. Each operation has those of the newest version of evenpath only.
+/// The rows measured on one device with one driver, or on one processor. Each operation has those of the newest version of evenpath only.
 pub(crate) struct Place<'r> {
-    /// The device's name.
-    pub(crate) device: &'r str,
-    driver: Option<&'r str>,
+    /// The device's name, with the processor of a CPU.
+    pub(crate) device: String,
+    /// The setting of its first row.
+    setting: &'r Setting,
     /// The name at the beginning of file names.
     pub(crate) name: String,
     rows: Vec<(&'r Setting, &'r Row)>,
@@ -44,15 +45,16 @@ fn version(setting: &Setting) -> Vec<u64> {
 pub(super) fn places<'r>(all: &'r [(&'r Setting, Cow<'r, Row>)]) -> Vec<Place<'r>> {
     let mut places: Vec<Place<'_>> = Vec::new();
     for (setting, row) in all.iter().map(|(setting, row)| (*setting, row.as_ref())) {
-        let (device, driver) = (setting.device.as_str(), setting.driver.as_deref());
-        let is_it = |place: &Place<'_>| (place.device, place.driver) == (device, driver);
+        let is_it = |place: &Place<'_>| {
+            (&place.device, &place.setting.driver) == (&setting.device_name(), &setting.driver)
+        };
         let index = places.iter().position(is_it).unwrap_or_else(|| {
-            let same = places.iter().filter(|place| place.device == device).count();
+            let same = places.iter().filter(|place| place.setting.device == setting.device).count();
             let number = if same == 0 { String::new() } else { format!("-{}", same + 1) };
             places.push(Place {
-                device,
-                driver,
-                name: format!("{}{number}", file_name(device)),
+                device: setting.device_name(),
+                setting,
+                name: format!("{}{number}", file_name(&setting.device)),
                 rows: Vec::new(),
             });
             places.len() - 1

@@ -19,7 +19,8 @@ impl Printer {
         if json {
             print!("{}", to_line(&SettingLine { setting }));
         } else {
-            let Setting { device, copy_gbps, peers, .. } = setting;
+            let Setting { copy_gbps, peers, .. } = setting;
+            let device = setting.device_name();
             let beside =
                 if peers.is_empty() { String::new() } else { format!(", beside {}", peers.join(", ")) };
             println!("{device}, copies at {copy_gbps:.0} GB/s{beside}; * fits in L2; ~ spread widely");

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::operations::hisparse::{BY_ROW, FROZEN};
 use crate::results::{Comparison, Contender, Figures, Key, OTHERS, Op, Row, SUMS};
 use crate::statistics::{correlation, geometric_mean};
 
@@ -100,7 +101,7 @@ impl fmt::Display for Summary<'_> {
                 write!(f, "; at most {ratio:.3} of its memory ({matrix})")?;
             }
         }
-        let is_of_tree = *op == Op::Hisparse && self.method == "frozen";
+        let is_of_tree = *op == Op::Hisparse && [FROZEN, BY_ROW].contains(&self.method);
         for ratio in SUMS.iter().chain(&OTHERS).filter(|_| is_of_tree) {
             let values: Vec<f64> = self.rows.iter().filter_map(|(row, ..)| ratio.of(row)).collect();
             if let Some(mean) = geometric_mean(values.iter().copied()) {

@@ -2,7 +2,8 @@
 //!
 //! A study measures cases, mostly rows as other commands have them, is resumed from these, and reports [`Table`]s of them.
 //! Published figures are in `published`; only those printed as numbers are included. The published matrices are replaced by
-//! stand-ins of the same shape ([`Published`](evenpath::generate::Published)).
+//! stand-ins of the same shape ([`Published`](evenpath::generate::Published)), those of HiSparse with the same tree
+//! ([`TreeMatrix`](crate::random::TreeMatrix)).
 
 mod csr_adaptive;
 mod each;

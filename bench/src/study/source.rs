@@ -6,6 +6,7 @@ use evenpath::Csr;
 use evenpath::generate::{Kind, generate};
 
 use crate::generated::Generated;
+use crate::random::TreeMatrix;
 use crate::suite::{self, Suite, SuiteError, SuiteOptions};
 
 /// Makes a matrix.
@@ -26,6 +27,15 @@ impl From<Kind> for Source {
             _ => kind.to_string(),
         };
         Self { name, nonzeros: least_nonzeros(kind), make: Box::new(move || Ok(generate(kind, 1)?)) }
+    }
+}
+
+impl From<TreeMatrix> for Source {
+    fn from(matrix: TreeMatrix) -> Self {
+        let make = move || Ok(matrix.generate(1)?);
+        // Some nonzeros may have no room.
+        let nonzeros = matrix.nonzeros() - matrix.nonzeros() / 10;
+        Self { name: matrix.short_name(), nonzeros, make: Box::new(make) }
     }
 }
 

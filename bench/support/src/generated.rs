@@ -8,16 +8,18 @@ use evenpath::generate::{Kind, ParseKindError, generate};
 use evenpath::{Csr, Offset, Value};
 use thiserror::Error;
 
-use crate::random::{ParseRandomError, RandomMatrix};
+use crate::random::{ParseRandomError, ParseTreeError, RandomMatrix, TreeMatrix};
 
-/// A generated matrix: of a kind and size, such as `stencil5:2000`, or of a structure drawn at random, such as
-/// `random:1:7`.
+/// A generated matrix: of a kind and size, such as `stencil5:2000`, of a structure drawn at random, such as `random:1:7`,
+/// or of a published tree, such as `tree:special`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Generated {
     /// A kind and size.
     Kind(Kind),
     /// A random structure.
     Random(RandomMatrix),
+    /// A published tree.
+    Tree(TreeMatrix),
 }
 
 /// Text that is not the name of a generated matrix.
@@ -29,10 +31,13 @@ pub enum ParseGeneratedError {
     /// A random structure.
     #[error(transparent)]
     Random(#[from] ParseRandomError),
+    /// A published tree.
+    #[error(transparent)]
+    Tree(#[from] ParseTreeError),
 }
 
 impl Generated {
-    /// Generates the matrix. The seed is for kinds; the name of a random structure has its own.
+    /// Generates the matrix. The name of a random structure has a seed of its own.
     ///
     /// # Errors
     ///
@@ -41,6 +46,7 @@ impl Generated {
         match self {
             Self::Kind(kind) => generate(*kind, seed),
             Self::Random(matrix) => matrix.generate(),
+            Self::Tree(matrix) => matrix.generate(seed),
         }
     }
 }
@@ -56,6 +62,7 @@ impl fmt::Display for Generated {
         match self {
             Self::Kind(kind) => kind.fmt(f),
             Self::Random(matrix) => matrix.fmt(f),
+            Self::Tree(matrix) => matrix.fmt(f),
         }
     }
 }
@@ -64,7 +71,10 @@ impl FromStr for Generated {
     type Err = ParseGeneratedError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(if RandomMatrix::is_name(text) { Self::Random(text.parse()?) } else { Self::Kind(text.parse()?) })
+        if RandomMatrix::is_name(text) {
+            return Ok(Self::Random(text.parse()?));
+        }
+        Ok(if TreeMatrix::is_name(text) { Self::Tree(text.parse()?) } else { Self::Kind(text.parse()?) })
     }
 }
 
@@ -73,11 +83,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_kinds_and_of_random_structures() {
-        for name in ["stencil5:30", "random:3:4"] {
+    fn names_are_those_of_kinds_random_structures_and_trees() {
+        for name in ["stencil5:30", "random:3:4", "tree:lp:0.5"] {
             assert_eq!(name.parse::<Generated>().unwrap().to_string(), name);
         }
         assert!("stencil6".parse::<Generated>().unwrap_err().to_string().contains("stencil5"));
         assert!("random:x".parse::<Generated>().unwrap_err().to_string().contains("SEED"));
+        assert!("tree:x".parse::<Generated>().unwrap_err().to_string().contains("special"));
     }
 }

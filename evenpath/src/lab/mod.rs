@@ -11,7 +11,7 @@ pub use diagnostics::{Diagnostics, measure_driver_calls};
 pub use ell::{EllOptions, EllVariants, XInSequence, XLoads};
 pub use light::LightByRows;
 pub use phases::two_level_sort_phases;
-pub use published::{figure7, table2};
+pub use published::table2;
 pub use tiles::COO_INTERVAL;
 
 pub use crate::op::SpgemmPhases;

@@ -6,9 +6,3 @@ use crate::generate::Published;
 pub fn table2() -> impl Iterator<Item = Published> {
     Published::table2()
 }
-
-/// Returns the matrices of Figure 7.1 of the thesis on HiSparse, without its dense matrix, and without `webbase` and `lp`,
-/// which are in Table II.
-pub fn figure7() -> impl Iterator<Item = Published> {
-    Published::figure7()
-}

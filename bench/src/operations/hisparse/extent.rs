@@ -5,7 +5,7 @@
 pub(crate) enum Extent {
     /// Everything.
     Whole,
-    /// Measurements that the figures of the thesis show: the nodes too, but no conversion, no product with several columns,
-    /// no sum by queues.
+    /// Measurements that the figures of the thesis show: rows, nodes and nodes of other sizes too, but no conversion and no
+    /// product with several columns.
     Figures,
 }

@@ -7,6 +7,7 @@ use evenpath::Csr;
 use evenpath::hisparse::{self, DeviceHiSparse, LevelStatistics, NodeKind};
 
 use super::extent::Extent;
+use super::node_sizes::node_sizes;
 use super::products::{Product, product};
 use super::sums::sums;
 use crate::measure::{median, times_ms};
@@ -42,23 +43,28 @@ pub(crate) fn measure_tree<V: PeerValue, const D: usize>(
     let transposed = product(bench, Operation::Transposed, (matrix, tree), extent)?;
     more.product("spmv", &direct);
     more.product("spmv_transposed", &transposed);
-    let wrong_sums = sums(bench, (matrix, tree), extent, |name, ms| more.add(name, ms))?;
+    let wrong_sums = sums(bench, (matrix, tree), |name, ms| more.add(name, ms))?;
     if extent == Extent::Whole {
         more.add("conversion ms".into(), Some(conversion_ms::<V, D>(bench, matrix)?));
     }
+    let mut sizes = Vec::new();
     if extent == Extent::Figures {
+        more.rows(matrix);
         more.nodes(&tree.download()?.statistics().levels);
+        sizes = node_sizes(bench, matrix, |name, value| more.add(name, value));
     }
     let nonzeros = matrix.nnz() as u64;
     let vectors = ((matrix.nrows() + matrix.ncols()) * size_of::<V>()) as u64;
     let work = (nonzeros, 2 * nonzeros, tree.pool_bytes() + vectors);
     let mut ours = direct.ways;
+    let (wrong_sizes, refused): (Vec<_>, Vec<_>) = sizes.into_iter().partition(Contender::is_wrong);
     // Wrong results of the others have no time here.
-    let others = direct.csr.ours.into_iter().chain(transposed.ways).chain(transposed.csr.ours);
+    let others =
+        direct.csr.ours.into_iter().chain(transposed.ways).chain(transposed.csr.ours).chain(wrong_sizes);
     let wrong = others.filter(Contender::is_wrong).map(|wrong| Contender { ms: None, ..wrong });
     let wrong: Vec<_> = wrong.chain(wrong_sums).collect();
     let is_right = wrong.is_empty() && !ours.iter().any(Contender::is_wrong);
-    ours.extend(wrong);
+    ours.extend(wrong.into_iter().chain(refused));
     Ok(Figures { verified: Some(is_right), ..Figures::new(work, ours, direct.csr.peers, more.figures) })
 }
 
@@ -73,18 +79,29 @@ fn conversion_ms<V: PeerValue, const D: usize>(
     Ok(median(&times_ms(bench.device, bench.repetitions, convert)?))
 }
 
-/// The names of figures of nodes: their number, that of dense ones, and their entries.
+/// The names of figures of nodes: their number, that of dense ones, and the entries of all and of dense ones.
 #[derive(Clone, Copy)]
 pub(crate) struct Nodes {
     pub(crate) all: &'static str,
     pub(crate) dense: &'static str,
     pub(crate) entries: &'static str,
+    pub(crate) dense_entries: &'static str,
 }
 
 /// Inner nodes and leaves.
 pub(crate) const NODES: [Nodes; 2] = [
-    Nodes { all: "inner nodes", dense: "dense inner nodes", entries: "children" },
-    Nodes { all: "leaves", dense: "dense leaves", entries: "entries of leaves" },
+    Nodes {
+        all: "inner nodes",
+        dense: "dense inner nodes",
+        entries: "children",
+        dense_entries: "children of dense inner nodes",
+    },
+    Nodes {
+        all: "leaves",
+        dense: "dense leaves",
+        entries: "entries of leaves",
+        dense_entries: "entries of dense leaves",
+    },
 ];
 
 /// Further figures, by name.
@@ -112,6 +129,13 @@ impl Further {
         }
     }
 
+    /// Moments of the row lengths.
+    fn rows<V: PeerValue>(&mut self, matrix: &Csr<V>) {
+        let statistics = matrix.statistics();
+        self.add("deviation of row lengths".into(), Some(statistics.row_length_std_dev));
+        self.add("longest row".into(), Some(statistics.row_length_max as f64));
+    }
+
     /// Nodes of the tree, which its copy on the host counts.
     fn nodes(&mut self, levels: &[LevelStatistics]) {
         let (inner, leaves) = levels.split_at(levels.len().saturating_sub(1));
@@ -120,6 +144,7 @@ impl Further {
             self.add(names.all.into(), Some(sum(&|level| level.all().nodes)));
             self.add(names.dense.into(), Some(sum(&|level| level.kind(NodeKind::Dense).nodes)));
             self.add(names.entries.into(), Some(sum(&|level| level.all().entries)));
+            self.add(names.dense_entries.into(), Some(sum(&|level| level.kind(NodeKind::Dense).entries)));
         }
     }
 

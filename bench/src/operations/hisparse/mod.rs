@@ -3,8 +3,12 @@
 
 mod extent;
 mod measure;
+mod node_sizes;
 mod products;
 mod sums;
+mod ways;
 
 pub(crate) use extent::Extent;
-pub(crate) use measure::{NODES, measure, measure_tree};
+pub(crate) use measure::{NODES, Nodes, measure, measure_tree};
+pub(crate) use node_sizes::{NODE_SIZES, of_size};
+pub(crate) use ways::{BY_ROW, COPIED, FROZEN, QUEUE, QUEUES};

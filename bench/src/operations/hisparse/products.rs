@@ -6,6 +6,7 @@ use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
 use evenpath::{Csr, DeviceDense, DeviceVec, Layout};
 
 use super::extent::Extent;
+use super::ways::{BY_ROW, COPIED, FROZEN, QUEUE, has_methods};
 use crate::input::random_vector;
 use crate::measure::{Times, times_ms};
 use crate::operations::bench::Bench;
@@ -18,8 +19,7 @@ const DENSE_COLUMNS: usize = 8;
 
 /// Products with a matrix, or with its transpose.
 pub(super) struct Product {
-    /// Products with the tree. `frozen`: from the leaves, listed once; `copied`: from a CSR copy; `queue`; `spmm, 8`: with 8 columns,
-    /// frozen.
+    /// Products with the tree, by their [names](super::ways); `spmm, 8`: with 8 columns, as a plan multiplies by default.
     pub(super) ways: Vec<Contender>,
     /// Products in CSR and by the peers.
     pub(super) csr: Figures,
@@ -53,6 +53,19 @@ pub(super) fn product<V: PeerValue, const D: usize>(
     Ok(Product { ways, csr })
 }
 
+/// Measures y = Ax by the queue scheduler, or on the CPU in its own way.
+pub(super) fn thesis_product<V: PeerValue, const D: usize>(
+    bench: &Bench<'_>,
+    matrix: &Csr<V>,
+    tree: &DeviceHiSparse<V, D>,
+) -> Result<Contender, Box<dyn std::error::Error>> {
+    let x: Vec<V> = random_vector(matrix.ncols(), 1);
+    let reference = Reference::new(matrix, &x)?;
+    let operands = Operands { bench, tree: tree.clone(), x: bench.device.upload(&x)?, reference };
+    let measured = if has_methods(bench.device) { operands.by_queue() } else { operands.by_row() };
+    Ok(measured?)
+}
+
 struct Operands<'c, V: PeerValue, const D: usize> {
     bench: &'c Bench<'c>,
     tree: DeviceHiSparse<V, D>,
@@ -62,18 +75,29 @@ struct Operands<'c, V: PeerValue, const D: usize> {
 
 impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
     fn ways(&self) -> Result<Vec<Contender>, OpError> {
-        let mut ways = Vec::new();
-        for (name, method) in
-            [("frozen", hisparse::SpmvMethod::Leaves), ("copied", hisparse::SpmvMethod::Copied)]
-        {
-            let plan = self.tree.plan_spmv(hisparse::SpmvOptions::default().with_method(method))?;
-            let plan_bytes = plan.info()?.workspace_bytes;
-            ways.push(self.way(name, plan_bytes, |y| plan.run(V::ONE, &self.x, V::ZERO, y))?);
+        if !has_methods(self.bench.device) {
+            return Ok(vec![self.by_row()?]);
         }
+        let planned = [(FROZEN, hisparse::SpmvMethod::Leaves), (COPIED, hisparse::SpmvMethod::Copied)];
+        let planned = planned.into_iter().map(|(name, method)| self.planned(name, method));
+        planned.chain(std::iter::once_with(|| self.by_queue())).collect()
+    }
+
+    fn planned(&self, name: &str, method: hisparse::SpmvMethod) -> Result<Contender, OpError> {
+        let plan = self.tree.plan_spmv(hisparse::SpmvOptions::default().with_method(method))?;
+        let plan_bytes = plan.info()?.workspace_bytes;
+        self.way(name, plan_bytes, |y| plan.run(V::ONE, &self.x, V::ZERO, y))
+    }
+
+    /// On the CPU, where every plan is the same.
+    fn by_row(&self) -> Result<Contender, OpError> {
+        self.planned(BY_ROW, hisparse::SpmvMethod::Leaves)
+    }
+
+    fn by_queue(&self) -> Result<Contender, OpError> {
         let queues = self.tree.plan_spmv_queued(hisparse::QueuedOptions::default())?;
         let queue_bytes = queues.info()?.workspace_bytes;
-        ways.push(self.way("queue", queue_bytes, |y| queues.run(V::ONE, &self.x, V::ZERO, y))?);
-        Ok(ways)
+        self.way(QUEUE, queue_bytes, |y| queues.run(V::ONE, &self.x, V::ZERO, y))
     }
 
     /// The product with a dense matrix all of whose columns are x.

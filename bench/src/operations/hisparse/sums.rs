@@ -5,19 +5,19 @@ use std::error::Error;
 use evenpath::Csr;
 use evenpath::hisparse::{self, DeviceHiSparse};
 
-use super::extent::Extent;
+use super::ways::{QUEUES, has_methods};
 use crate::measure::times_ms;
 use crate::operations::bench::{Bench, contender};
 use crate::operations::spadd::{Addend, check};
 use crate::peers::PeerValue;
 use crate::results::{Contender, OWN_NAME};
 
-/// Measures A + A and, for square matrices, A + Aᵀ. Adds the milliseconds by name; of the peers, those of the fastest sum, and
-/// of computing the transpose. Returns what is wrong.
+/// Measures A + A and, for square matrices, A + Aᵀ: by levels and, where the device has them, by the queues of the thesis
+/// (chapter 6). Adds the milliseconds by name; of the peers, those of the fastest sum, and of computing the transpose. Returns
+/// what is wrong.
 pub(super) fn sums<V: PeerValue, const D: usize>(
     bench: &Bench<'_>,
     (matrix, tree): (&Csr<V>, &DeviceHiSparse<V, D>),
-    extent: Extent,
     mut add: impl FnMut(String, Option<f64>),
 ) -> Result<Vec<Contender>, Box<dyn Error>> {
     let mut wrong = Vec::new();
@@ -33,9 +33,9 @@ pub(super) fn sums<V: PeerValue, const D: usize>(
             Ok(Contender::ran(OWN_NAME, name, &times, check(a, b, &result)))
         };
         let mut ours = vec![(format!("{op} ms"), sum(op, hisparse::SpaddMethod::Levels)?)];
-        if extent == Extent::Whole {
-            let queued = sum(&format!("{op}, queues"), hisparse::SpaddMethod::Queues)?;
-            ours.push((format!("{op} ms, queues"), queued));
+        if has_methods(bench.device) {
+            let queued = sum(&format!("{op}, {QUEUES}"), hisparse::SpaddMethod::Queues)?;
+            ours.push((format!("{op} ms, {QUEUES}"), queued));
         }
         for (name, own) in ours {
             add(name, own.ms);

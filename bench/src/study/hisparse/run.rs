@@ -4,27 +4,34 @@ use std::error::Error;
 
 use evenpath::{Csr, hisparse};
 
-use super::tables::{Named, of_type};
+use super::over::Named;
+use super::tables::of_type;
 use crate::operations::hisparse::{Extent, measure_tree};
 use crate::operations::{Bench, Case, row};
 use crate::peers::PeerValue;
+use crate::random::{PublishedTree, TreeMatrix};
 use crate::results::Row;
 use crate::study::each::Measured;
 use crate::study::report::Report;
-use crate::study::source::{Source, of_suite};
-use crate::suite::Suite;
+use crate::study::source::Source;
 
 /// The types, as published first: the thesis gives means in single precision only.
 const VALUES: [&str; 2] = ["f32", "f64"];
 
-pub(in crate::study) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
-    run_all(bench, of_suite(Suite::Figure7)?, report)
+/// Measures stand-ins of this fraction of the published sizes.
+pub(in crate::study) fn run(
+    bench: &Bench<'_>,
+    scale: f64,
+    report: &mut Report<'_>,
+) -> Result<(), Box<dyn Error>> {
+    let trees = PublishedTree::all().iter().map(|tree| Ok(TreeMatrix::new(tree).with_scale(scale)?.into()));
+    run_all(bench, trees.collect::<Result<_, Box<dyn Error>>>()?, report)
 }
 
 /// Measures what the report does not have yet, one matrix after the other; then makes the tables of all.
 fn run_all(bench: &Bench<'_>, sources: Vec<Source>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
     let (all, notes): (Vec<Measured<[Row; 2]>>, _) =
-        bench.each("both types", sources, report, |name, matrix| {
+        bench.each("f32 and f64", sources, report, |name, matrix| {
             let double = measure(bench, name, &matrix);
             Ok([measure::<f32>(bench, name, &matrix.into_values()), double])
         })?;
@@ -63,6 +70,10 @@ mod tests {
 
     /// Runs the study of some small matrices into a file. Returns its tables.
     fn run_into(path: &Path, device: &Device, kinds: &[Kind]) -> Vec<Table> {
+        run_sources(path, device, kinds.iter().map(|&kind| kind.into()).collect())
+    }
+
+    fn run_sources(path: &Path, device: &Device, sources: Vec<Source>) -> Vec<Table> {
         let peers = Peers::default();
         let bench = Bench::unlimited(device, &peers, 1);
         let setting = Setting::new(device, 1.0, &[], String::new());
@@ -72,7 +83,7 @@ mod tests {
             Ok(())
         };
         let mut report = Report::new(Study::Hisparse, setting, &mut print).into_file(path).expect("a file");
-        run_all(&bench, kinds.iter().map(|&kind| kind.into()).collect(), &mut report).expect("measured");
+        run_all(&bench, sources, &mut report).expect("measured");
         drop(report);
         tables
     }
@@ -93,20 +104,91 @@ mod tests {
         assert_eq!(second.tables, both);
         let again = run_into(&path, &device, &[small, large]);
         assert_eq!(again, both, "nothing is measured again");
-        for (index, table) in both.iter().enumerate() {
+        for table in &both {
             assert_eq!(table.wrong, Vec::<String>::new());
-            assert!(table.title.ends_with(VALUES[index / 5]), "{}", table.title);
+            assert!(VALUES.iter().any(|value| table.title.ends_with(value)), "{}", table.title);
         }
-        let means = &both[4];
-        assert_eq!(means.rows[0][1], Cell::Number(2.0), "{means:?}");
-        let [Cell::Number(mean), Cell::Number(deviation)] = &means.rows[0][2..4] else { panic!("{means:?}") };
-        let times = both[2].rows.iter().map(|row| match row[1] {
+        let means = titled(&both, "Means over the matrices, milliseconds, f32");
+        assert_eq!(
+            (cell(means, 0, "matrices"), cell(means, 0, "HiSparse by")),
+            ("2".into(), "queue scheduler".into())
+        );
+        let [Cell::Number(mean), Cell::Number(deviation)] = &means.rows[0][3..5] else { panic!("{means:?}") };
+        let products = titled(&both, "SpMV, milliseconds, f32");
+        let column = column(products, "queue scheduler");
+        let times = products.rows.iter().map(|row| match row[column] {
             Cell::Number(ms) => ms,
             _ => f64::NAN,
         });
         let times: Vec<f64> = times.collect();
         assert!((mean - f64::midpoint(times[0], times[1])).abs() < 1e-12, "{means:?}");
         assert!((deviation - (times[0] - times[1]).abs() / 2.0).abs() < 1e-12, "{means:?}");
-        assert_eq!(both[9].rows[0][7], Cell::None, "no figures are published in f64");
+        let double = titled(&both, "Means over the matrices, milliseconds, f64");
+        assert_eq!(cell(double, 0, "published HiSparse"), "-", "no figures are published in f64");
+        // Three operations per nonzero.
+        let rates = titled(&both, "SpMV, GFLOP/s, f32");
+        let Cell::Number(rate) = rates.rows[0][column] else { panic!("{rates:?}") };
+        let Cell::Number(nonzeros) = titled(&both, "Nodes of the trees, 128 x 128, f32").rows[0][1] else {
+            panic!()
+        };
+        assert!((rate * times[0] * 1e6 / (3.0 * nonzeros) - 1.0).abs() < 1e-12, "{rates:?}");
+        let sums = titled(&both, "Sums, milliseconds, f64");
+        assert!(
+            cell(sums, 0, "A + Aᵀ: queue scheduler") != "-"
+                && cell(sums, 0, "A + Aᵀ: default, by levels") != "-"
+        );
+        let sizes = titled(&both, "Sizes of nodes, means, f64");
+        assert_eq!(
+            (sizes.rows.len(), cell(sizes, 2, "over the time with 128, geometric mean")),
+            (4, "1".into())
+        );
+    }
+
+    #[test]
+    fn the_cpu_names_what_it_runs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("study-hisparse.jsonl");
+        let tables = run_into(&path, &Device::cpu(), &[Kind::Stencil5 { side: 9 }]);
+        let columns: Vec<&String> = tables.iter().flat_map(|table| &table.columns).collect();
+        assert!(columns.iter().any(|column| *column == "leaves by row, CPU"), "{columns:?}");
+        assert!(!columns.iter().any(|column| column.contains("queue scheduler")), "{columns:?}");
+        let means = titled(&tables, "Means over the matrices, milliseconds, f32");
+        let by: Vec<String> = (0..5).map(|row| cell(means, row, "HiSparse by")).collect();
+        assert_eq!((by[0].as_str(), by[4].as_str()), ("leaves by row, CPU", "levels, CPU"));
+    }
+
+    #[test]
+    fn published_figures_are_those_of_stand_ins_of_full_size() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("study-hisparse.jsonl");
+        let trees = ["tree:poisson3da", "tree:cage12:0.1"]
+            .map(|name| name.parse::<TreeMatrix>().expect("a name").into());
+        let tables = run_sources(&path, &Device::cpu(), trees.into());
+        let nodes = titled(&tables, "Nodes beside Figure 7.1, f32");
+        for (column, name) in nodes.columns.iter().enumerate().filter(|(_, name)| *name == "ratio") {
+            let Cell::Number(ratio) = nodes.rows[0][column] else { continue };
+            assert!((ratio - 1.0).abs() < 0.05, "{name} {column}: {nodes:?}");
+            assert_eq!(nodes.rows[1][column], Cell::None);
+        }
+        let bytes = titled(&tables, "Bytes per nonzero, f32");
+        let Cell::Number(over_csr) = bytes.rows[0][4] else { panic!("{bytes:?}") };
+        let Cell::Number(by_nodes) = bytes.rows[0][5] else { panic!("{bytes:?}") };
+        assert!((over_csr / by_nodes - 1.0).abs() < 0.1, "{bytes:?}");
+    }
+
+    fn titled<'t>(tables: &'t [Table], title: &str) -> &'t Table {
+        tables.iter().find(|table| table.title == title).unwrap_or_else(|| panic!("no table {title}"))
+    }
+
+    fn column(table: &Table, heading: &str) -> usize {
+        table
+            .columns
+            .iter()
+            .position(|column| column == heading)
+            .unwrap_or_else(|| panic!("{:?}", table.columns))
+    }
+
+    fn cell(table: &Table, row: usize, heading: &str) -> String {
+        table.rows[row][column(table, heading)].to_string()
     }
 }

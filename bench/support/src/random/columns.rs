@@ -80,7 +80,7 @@ fn distinct(stream: &mut Stream, (low, high): (usize, usize), count: usize, colu
 }
 
 /// A number that is coprime to `count`, near its golden section, so that its multiples are spread evenly.
-fn spreading_stride(count: usize) -> usize {
+pub(super) fn spreading_stride(count: usize) -> usize {
     let divisor = |mut a: usize, mut b: usize| {
         while b > 0 {
             (a, b) = (b, a % b);

@@ -5,12 +5,11 @@ use std::str::FromStr;
 
 use evenpath::error::MatrixError;
 use evenpath::{Csr, Offset, Value};
-use rayon::prelude::*;
 use thiserror::Error;
 
 use super::lengths;
 use super::pattern::Pattern;
-use super::stream::{Purpose, Seeds};
+use super::stream::Seeds;
 use super::structure::Structure;
 
 /// The word before the first colon of a name.
@@ -89,16 +88,7 @@ impl RandomMatrix {
         let Self { seed, number, most_nonzeros } = *self;
         let seeds = Seeds { seed, number };
         let lengths = lengths::lengths(&structure, seeds, most_nonzeros);
-        let pattern = Pattern::new(&structure, seeds, &lengths).expanded(structure.block);
-        let offsets: Vec<u64> = pattern.offsets.iter().map(|&offset| offset as u64).collect();
-        let mut values = vec![V::ZERO; pattern.columns.len()];
-        // A stream per piece, so that the values do not depend on the number of threads.
-        values.par_chunks_mut(1 << 12).enumerate().for_each(|(piece, values)| {
-            let mut stream = seeds.stream(Purpose::Values, piece);
-            values.fill_with(|| V::from_f64(2.0 * stream.unit() - 1.0));
-        });
-        Ok(Csr::try_new(pattern.nrows(), pattern.cols, offsets, pattern.columns, values)?
-            .try_into_offsets()?)
+        Pattern::new(&structure, seeds, &lengths).expanded(structure.block).into_matrix(seeds)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The pattern of a matrix, by columns of each row.
 
+use evenpath::error::MatrixError;
+use evenpath::{Csr, Offset, Value};
 use rayon::prelude::*;
 
 use super::columns::columns;
@@ -54,16 +56,47 @@ impl Pattern {
             (lengths, columns)
         };
         let parts: Vec<(Vec<usize>, Vec<u32>)> = (0..rows.div_ceil(TASK)).into_par_iter().map(task).collect();
-        let mut pattern = Self { cols, offsets: vec![0], columns: Vec::new() };
-        let mut end = 0;
+        let mut pattern = Self::empty(cols);
         for (lengths, columns) in parts {
-            pattern.columns.extend(columns);
-            pattern.offsets.extend(lengths.into_iter().map(|length| {
-                end += length;
-                end
-            }));
+            pattern.append(lengths, columns);
         }
         pattern
+    }
+
+    /// A pattern without rows.
+    pub(super) fn empty(cols: usize) -> Self {
+        Self { cols, offsets: vec![0], columns: Vec::new() }
+    }
+
+    /// Adds rows of these lengths below.
+    pub(super) fn append(&mut self, lengths: Vec<usize>, columns: Vec<u32>) {
+        let mut end = self.columns.len();
+        self.columns.extend(columns);
+        self.offsets.extend(lengths.into_iter().map(|length| {
+            end += length;
+            end
+        }));
+    }
+
+    /// Adds rows without entries below, up to this number of rows.
+    pub(super) fn extend_to(&mut self, rows: usize) {
+        self.offsets.resize(rows + 1, self.columns.len());
+    }
+
+    /// The matrix, with values uniform in [-1, 1).
+    ///
+    /// # Errors
+    ///
+    /// If it has more rows or columns than a matrix can have, or `O` cannot count its nonzeros.
+    pub(super) fn into_matrix<V: Value, O: Offset>(self, seeds: Seeds) -> Result<Csr<V, O>, MatrixError> {
+        let offsets: Vec<u64> = self.offsets.iter().map(|&offset| offset as u64).collect();
+        let mut values = vec![V::ZERO; self.columns.len()];
+        // A stream per piece, so that the values do not depend on the number of threads.
+        values.par_chunks_mut(1 << 12).enumerate().for_each(|(piece, values)| {
+            let mut stream = seeds.stream(Purpose::Values, piece);
+            values.fill_with(|| V::from_f64(2.0 * stream.unit() - 1.0));
+        });
+        Ok(Csr::try_new(self.nrows(), self.cols, offsets, self.columns, values)?.try_into_offsets()?)
     }
 
     pub(super) fn nrows(&self) -> usize {

@@ -135,12 +135,6 @@ impl Published {
         TABLE_2.iter().map(Self)
     }
 
-    /// Figure 7.1, without what Table II has.
-    #[cfg(feature = "lab")]
-    pub(crate) fn figure7() -> impl Iterator<Item = Self> {
-        FIGURE_7.iter().map(Self)
-    }
-
     /// The name.
     pub fn name(self) -> &'static str {
         self.0.name

@@ -91,7 +91,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     #[cfg(feature = "lab")]
     pub(crate) fn plan_light(&self, block_size: u32) -> Result<SpmvPlan<V, O>, OpError> {
         let method = SpmvMethod::Light { lanes: None, block_size: Some(block_size) };
-        SpmvPlan::analyze(self, SpmvOptions::default().with_method(method), |matrix, _| {
+        SpmvPlan::analyze(self.clone(), SpmvOptions::default().with_method(method), |matrix, _| {
             build::check_device(matrix.device(), method)?;
             Ok(Choice::new(method, "asked for".into(), methods::light_by_rows(matrix, block_size)?))
         })
