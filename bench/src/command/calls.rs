@@ -137,6 +137,7 @@ const OPERATIONS: &[Operation] = &[
     ("spmv, windows", |o| o.spmv(SpmvMethod::Windows)),
     ("spmv, flat", |o| o.spmv(SpmvMethod::Flat)),
     ("spmv, merge-path", |o| o.spmv(SpmvMethod::MergePath)),
+    ("spmv, direct", |o| o.product(move |x, y| o.matrix.spmv(1.0, x, 0.0, y))),
     ("spmv transposed", |o| o.spmv_transposed(SpmvTransposedMethod::default())),
     ("spmm, 8 columns", |o| o.spmm(8)),
     ("hisparse spmv, leaves", |o| {
