@@ -219,7 +219,9 @@ mod tests {
                 for size in [1, 10, usize::MAX] {
                     let mut chunks = vec![0; len];
                     chunks_mut(&mut chunks, size, |chunk, part| {
-                        part.iter_mut().for_each(|one| *one += chunk + 1)
+                        for one in part {
+                            *one += chunk + 1;
+                        }
                     });
                     assert!(chunks.into_iter().eq((0..len).map(|index| index / size + 1)));
                 }

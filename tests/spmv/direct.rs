@@ -36,7 +36,7 @@ fn odd_shapes() {
         check_types(&device, 0, &[]);
         check_types(&device, 5, &[]);
         check_types(&device, 0, &[0; 7]);
-        check_types(&device, 5, &[0; 2500]);
+        check_types(&device, 5, &vec![0; 2500]);
         check_types(&device, 1, &[1]);
         check_types(&device, 4, &[0, 3, 0, 0, 4, 1, 0]);
         check_types(&device, 3000, &[3000]);

@@ -47,7 +47,7 @@ pub struct Statistics {
 }
 
 /// Sums over part of the rows.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct LengthSums {
     square: f64,
     cube: f64,

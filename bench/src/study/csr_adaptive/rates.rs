@@ -64,7 +64,7 @@ mod tests {
     use crate::results::{Figures, Key, Op, Outcome, Shape};
     use crate::study::published::ADAPTIVE;
 
-    /// The product with the published af_shell10 in double precision.
+    /// The product with the published `af_shell10` in double precision.
     fn row() -> Row {
         let (rows, nnz) = (ADAPTIVE[0].rows, 27_090_195);
         let bytes = (12 * nnz + 20 * rows + 4) as u64;

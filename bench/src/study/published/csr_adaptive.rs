@@ -29,7 +29,7 @@ pub(in crate::study) fn adaptive_ms(name: &str, precision: usize) -> Option<[f64
     ADAPTIVE.iter().find(|matrix| matrix.name == name).map(|matrix| matrix.ms(precision))
 }
 
-/// GB/s of the CPU with af_shell10 in double precision, as the text prints it: of fewer bytes than the rates of the GPU.
+/// GB/s of the CPU with `af_shell10` in double precision, as the text prints it: of fewer bytes than the rates of the GPU.
 pub(in crate::study) const ADAPTIVE_CPU_GBPS: f64 = 3.371_469;
 
 /// Tables 1 and 2 of the study of CSR-Adaptive and LightSpMV, GTX 1050 Ti, blocks of 512.

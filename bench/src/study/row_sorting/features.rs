@@ -22,7 +22,7 @@ pub(super) fn percent(row: &Row) -> Option<f64> {
 
 /// Table 5.
 pub(super) fn features(rows: &[Measured<Row>]) -> Table {
-    let small = |row: &Row, format| gflops(row.nonzeros() as usize, ms_with(row, format, &blocks_of(32)));
+    let small = |row: &Row, format| gflops(row.nonzeros(), ms_with(row, format, &blocks_of(32)));
     let mut table = Table::over(
         Study::RowSorting,
         "Longest row of a warp, mean over warps",

@@ -82,7 +82,9 @@ impl<V: Value, C: Offset> SpgemmArrays<V, C> {
             start += len;
         }
         if blocks.len() <= 1 {
-            places.into_iter().for_each(|(place, block)| place.write(block));
+            for (place, block) in places {
+                place.write(block);
+            }
         } else {
             parallel::for_each(places, |(place, block)| place.write(block));
         }

@@ -96,7 +96,9 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
 
 fn transpose(nodes: &mut [PlacedNode]) {
     parallel::parts_mut(nodes, 1, |_, nodes| {
-        nodes.iter_mut().for_each(|node| std::mem::swap(&mut node.row, &mut node.col));
+        for node in nodes {
+            std::mem::swap(&mut node.row, &mut node.col);
+        }
     });
 }
 

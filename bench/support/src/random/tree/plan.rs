@@ -59,7 +59,9 @@ pub(super) fn strips(target: &Target, seeds: Seeds) -> Vec<Strip> {
         // Tiles side by side, around the diagonal.
         let first = (row * tile_cols / tile_rows).saturating_sub(count / 2).min(tile_cols - count);
         let window = (first * LEAF, (count * LEAF).min(target.leaf_cols() - first * LEAF));
-        strips.iter_mut().for_each(|strip| strip.window = window);
+        for strip in strips {
+            strip.window = window;
+        }
     }
     divide_leaves(target, &mut all);
     all
