@@ -6,10 +6,15 @@ use crate::markdown::{Markdown, number};
 use crate::measure::median;
 use crate::study::{Cell, StudyFile, Table};
 
-/// The tables of a study. One with a row per matrix is summarized by the range of its columns.
+/// The tables of a study. One with a row per matrix is summarized by the range of its columns. Of two that differ in the type of the
+/// values, the one of f32 is shown; the other is among all cells.
 pub(super) fn tables(study: &StudyFile) -> String {
     let mut text = String::new();
-    for table in &study.tables {
+    let is_shown = |table: &&Table| {
+        let single = table.title.replace("f64", "f32");
+        single == table.title || study.tables.iter().all(|other| other.title != single)
+    };
+    for table in study.tables.iter().filter(is_shown) {
         // Tables of two types share their sources and notes.
         let is_new = |part: &String| !text.contains(part.as_str());
         let source = Some(format!("{}\n\n", table.source)).filter(is_new).unwrap_or_default();
@@ -33,13 +38,17 @@ fn is_of_means(row: &[Cell]) -> bool {
     name(row).contains("mean")
 }
 
-/// Returns whether a table has a row for each of several matrices.
+/// Most rows of a table that is shown whole, whatever its rows are.
+const MOST_ROWS: usize = 4;
+
+/// Returns whether a table has a row for each of several matrices, or too many rows.
 fn is_by_matrix(table: &Table) -> bool {
     let mut names: Vec<String> = table.rows.iter().map(|row| name(row)).collect();
     let count = names.len();
     names.sort_unstable();
     names.dedup();
-    table.columns.first().is_some_and(|column| column == "matrix") && count > 3 && names.len() == count
+    let is_of_matrices = table.columns.first().is_some_and(|column| column == "matrix") && count > 3;
+    is_of_matrices && names.len() == count || count > MOST_ROWS
 }
 
 /// The lowest number, the median and the highest of every column that has numbers, then the means.
@@ -52,7 +61,8 @@ fn ranges(table: &Table) -> String {
     let columns = (1..table.columns.len()).map(|column| (column, numbers(column)));
     let columns: Vec<(usize, Vec<f64>)> = columns.filter(|(_, numbers)| !numbers.is_empty()).collect();
     let headings = columns.iter().map(|(column, _)| table.columns[*column].clone());
-    let first = format!("{} matrices", matrices.len());
+    let of = table.columns.first().filter(|column| *column != "matrix").map_or("matrices", |_| "rows");
+    let first = format!("{} {of}", matrices.len());
     let mut ranges = Markdown::new(&std::iter::once(first).chain(headings).collect::<Vec<_>>());
     let mut line = |name: &str, of: &dyn Fn(&[f64]) -> f64| {
         let cells = columns.iter().map(|(_, numbers)| number(of(numbers)));
