@@ -16,8 +16,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// need not be canonical: duplicates are summed.
     ///
     /// For a matrix that is multiplied once, and for patterns that change with each product. Nothing is known of the matrix before,
-    /// and nothing is kept. A product takes longer than that of a [plan](Self::plan_spmv), about twice as long for small matrices; but a
-    /// plan has to be made first, which pays if several products follow.
+    /// and nothing is kept. A product takes longer than that of a [plan](Self::plan_spmv) with the same method, by 8 to 22 % for matrices of 1
+    /// to 60 million nonzeros and rows on an H200; but a plan has to be made first, which pays if several products follow.
     ///
     /// Merge path as it was published (Merrill and Garland, "Merge-based Parallel Sparse Matrix-Vector Multiplication", SC 2016):
     /// tiles of equal numbers of row ends and nonzeros, whatever the lengths of rows. Each block searches where its tile begins and
