@@ -24,11 +24,11 @@ pub fn check_spmv<V: Value, O: Offset>(
     check_spmv_with(device, a, SpmvOptions::default().with_method(method), alpha, beta)
 }
 
-/// Runs y = αAx + βy by a plan with `options` on a device: [`check_spmv_by`].
+/// Runs y = αAx + βy by a plan with `options` on a device, and compares y with the oracle.
 ///
 /// # Panics
 ///
-/// The same as for [`check_spmv_by`].
+/// If the result is wrong, or there is none.
 pub fn check_spmv_with<V: Value, O: Offset>(
     device: &Device,
     a: &Csr<V, O>,
@@ -41,11 +41,11 @@ pub fn check_spmv_with<V: Value, O: Offset>(
     })
 }
 
-/// Runs y = αAx + βy without a plan on a device: [`check_spmv_by`].
+/// Runs y = αAx + βy without a plan on a device, and compares y with the oracle.
 ///
 /// # Panics
 ///
-/// The same as for [`check_spmv_by`].
+/// If the result is wrong, or there is none.
 pub fn check_spmv_direct<V: Value, O: Offset>(
     device: &Device,
     a: &Csr<V, O>,
