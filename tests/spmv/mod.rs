@@ -3,6 +3,7 @@
 mod direct;
 mod half;
 mod hot_columns;
+mod light;
 mod methods;
 mod narrow_columns;
 mod products;
