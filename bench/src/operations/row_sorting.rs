@@ -80,9 +80,9 @@ pub(crate) fn measure<V: PeerValue>(
     Ok(Figures::new((matrix.nnz() as u64, work.operations, work.bytes), runs.ours, Vec::new(), more))
 }
 
-/// The length that a share of the rows, in percent, has at most; the rows are sorted.
+/// The length that a share of the rows, in percent, has at most; the rows are sorted, the longest first.
 fn row_length<V: PeerValue>(sorted: &Csr<V>, percent: usize) -> f64 {
-    let row = (sorted.nrows().max(1) - 1) * percent / 100;
+    let row = (sorted.nrows().max(1) - 1) * (100 - percent) / 100;
     sorted.row(row).map_or(0, |row| row.columns().len()) as f64
 }
 

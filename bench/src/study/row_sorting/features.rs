@@ -65,7 +65,7 @@ pub(super) fn row_lengths(rows: &[Measured<Row>]) -> Table {
         Study::RowSorting,
         "Row lengths of two matrices",
         "Figures 2 and 3, which are plots of the nonzeros per row of circuit and of wind-tunnel: lengths that a percentage of the rows \
-         has at least.",
+         has at most.",
         &plotted,
     )
     .column("matrix", |row| row.name.as_str());
