@@ -7,7 +7,7 @@ use std::process::Output;
 use super::command;
 
 /// Limit on the bytes of all pages together, without tables and plots.
-const MOST_BYTES: usize = 60 << 10;
+const MOST_BYTES: usize = 60_000;
 /// Limit on the lines of a page.
 const MOST_LINES: usize = 150;
 

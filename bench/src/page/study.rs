@@ -6,7 +6,7 @@ use crate::markdown::{Markdown, number};
 use crate::measure::median;
 use crate::study::{Cell, StudyFile, Table};
 
-/// The tables of a study. One with a row per matrix is summarized by the range of its columns. Of two that differ in the type of the
+/// The tables of a study. One with a row per matrix, or with many rows, is summarized by the range of its columns. Of two that differ in the type of the
 /// values, the one of f32 is shown; the other is among all cells.
 pub(super) fn tables(study: &StudyFile) -> String {
     let mut text = String::new();
@@ -22,7 +22,7 @@ pub(super) fn tables(study: &StudyFile) -> String {
         let wrong = table.wrong.iter().map(|wrong| format!("- **wrong**: {wrong}\n"));
         let notes: String = notes.chain(wrong).filter(is_new).collect();
         let space = if notes.is_empty() { "" } else { "\n" };
-        let cells = if is_by_matrix(table) { ranges(table) } else { table.cells() };
+        let cells = if is_summarized(table) { ranges(table) } else { table.cells() };
         // Writing to a String does not fail.
         let _ = write!(text, "\n## {}\n\n{source}{cells}{space}{notes}", table.title);
     }
@@ -38,11 +38,11 @@ fn is_of_means(row: &[Cell]) -> bool {
     name(row).contains("mean")
 }
 
-/// Most rows of a table that is shown whole, whatever its rows are.
-const MOST_ROWS: usize = 4;
+/// Maximum number of rows of a table that is shown whole.
+const MOST_ROWS: usize = 12;
 
-/// Returns whether a table has a row for each of several matrices, or too many rows.
-fn is_by_matrix(table: &Table) -> bool {
+/// Returns whether a table is summarized: it has a row for each of several matrices, or too many rows.
+fn is_summarized(table: &Table) -> bool {
     let mut names: Vec<String> = table.rows.iter().map(|row| name(row)).collect();
     let count = names.len();
     names.sort_unstable();
@@ -51,7 +51,15 @@ fn is_by_matrix(table: &Table) -> bool {
     is_of_matrices && names.len() == count || count > MOST_ROWS
 }
 
-/// The lowest number, the median and the highest of every column that has numbers, then the means.
+/// Returns whether a column compares: a range of such numbers means more over different matrices than one of times.
+fn compares(heading: &str) -> bool {
+    [" over ", "ratio", "speed-up"].iter().any(|word| heading.contains(word))
+        || heading == "published"
+        || heading.starts_with("published,")
+}
+
+/// The lowest number, the median and the highest of the columns that compare, or of all that have numbers where none does; then the
+/// means.
 fn ranges(table: &Table) -> String {
     let matrices: Vec<&Vec<Cell>> = table.rows.iter().filter(|row| !is_of_means(row)).collect();
     let numbers = |column: usize| -> Vec<f64> {
@@ -59,7 +67,10 @@ fn ranges(table: &Table) -> String {
         cells.filter_map(|cell| if let Cell::Number(number) = cell { Some(*number) } else { None }).collect()
     };
     let columns = (1..table.columns.len()).map(|column| (column, numbers(column)));
-    let columns: Vec<(usize, Vec<f64>)> = columns.filter(|(_, numbers)| !numbers.is_empty()).collect();
+    let mut columns: Vec<(usize, Vec<f64>)> = columns.filter(|(_, numbers)| !numbers.is_empty()).collect();
+    if columns.iter().any(|(column, _)| compares(&table.columns[*column])) {
+        columns.retain(|(column, _)| compares(&table.columns[*column]));
+    }
     let headings = columns.iter().map(|(column, _)| table.columns[*column].clone());
     let of = table.columns.first().filter(|column| *column != "matrix").map_or("matrices", |_| "rows");
     let first = format!("{} {of}", matrices.len());

@@ -13,8 +13,8 @@ use crate::peers::PeerValue;
 use crate::results::{Contender, OWN_NAME};
 
 /// Measures A + A and, for square matrices, A + Aᵀ: by levels and, where the device has them, by the queues of the thesis
-/// (chapter 6). Adds the milliseconds by name; of the peers, those of the fastest sum, and of computing the transpose. Returns
-/// what is wrong.
+/// (chapter 6). Adds the milliseconds by name; of the peers, those of the fastest sum, and of computing the transpose. Returns the
+/// contenders whose result is wrong.
 pub(super) fn sums<V: PeerValue, const D: usize>(
     bench: &Bench<'_>,
     (matrix, tree): (&Csr<V>, &DeviceHiSparse<V, D>),

@@ -28,8 +28,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The same at `scale` times the size, less than 1: rows, columns, nonzeros and nodes are fewer; rows and leaves are about
-    /// as long, except that the longest rows are shorter if there would be less than two of them.
+    /// Returns the figures at `scale` times the size, less than 1: fewer rows, columns, nonzeros and nodes, with about as many
+    /// nonzeros per row and leaf. The longest rows are shorter where fewer than two would remain.
     pub(super) fn scaled(self, scale: f64) -> Self {
         let of = |count: usize| ((count as f64 * scale) as usize).max(1);
         let (rows, cols, nonzeros) = (of(self.rows).max(LEAF), of(self.cols).max(LEAF), of(self.nonzeros));
