@@ -65,7 +65,7 @@ fn merge_path_has_a_row_per_matrix_and_the_published_correlations() {
     positive(&tables, "SpMV over", "circuit", "merge path, ms");
     // The CPU does not have the paper's division.
     assert!(cell(&tables, "SpMV over", "circuit", "flat, ms").is_null());
-    let quotient = ["one CPU thread, ms", "merge path, ms", "speed-up, merge path"];
+    let quotient = ["one CPU thread, ms", "merge path, CSR, ms", "speed-up, merge path"];
     assert_quotient(&tables, "SpAdd over", "circuit", quotient);
     let published: Vec<_> = rows(&tables, "Correlation").iter().map(|row| row[3].as_f64()).collect();
     assert_eq!(published, [Some(0.97), None, Some(1.0), Some(0.98)]);
