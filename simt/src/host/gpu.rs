@@ -9,6 +9,8 @@ use super::stream::SimulatedStream;
 use super::streams::Streams;
 use crate::kernel::{Argument, Kernel, KernelInfo, Simulation};
 
+/// Maximum number of threads per block of any simulated GPU: shared memory notes threads in 16 bits.
+const MAX_BLOCK_SIZE: u32 = u16::MAX as u32;
 /// Maximum statically sized shared memory, and grid, of any GPU.
 const MAX_STATIC_SHARED: u32 = 48 * 1024;
 const MAX_GRID: u32 = i32::MAX as u32;
@@ -148,7 +150,8 @@ impl SimulatedGpu {
         dynamic_shared: u32,
         arguments: &[Argument],
     ) -> Result<(), FaultKind> {
-        let SimulatedOptions { max_block_size, max_shared_bytes, .. } = self.options;
+        let SimulatedOptions { max_shared_bytes, .. } = self.options;
+        let max_block_size = self.options.max_block_size.min(MAX_BLOCK_SIZE);
         if grid == 0 || grid > MAX_GRID {
             return Err(FaultKind::GridSize { blocks: grid, limit: MAX_GRID });
         }

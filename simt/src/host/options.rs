@@ -46,7 +46,7 @@ pub struct SimulatedOptions {
     pub multiprocessors: u32,
     /// Bytes of second-level cache that the device reports; plans depend on it. Unknown by default.
     pub l2_bytes: Option<u64>,
-    /// Maximum number of threads per block; 1024 by default.
+    /// Maximum number of threads per block; 1024 by default, and at most 65535.
     pub max_block_size: u32,
     /// Maximum shared memory of a block, in bytes; 227 KiB by default. 48 KiB of them may be statically
     /// sized.

@@ -23,18 +23,23 @@ pub(crate) struct Stamp {
 pub(crate) struct SharedMemory {
     bytes: Vec<u8>,
     words: Vec<Word>,
+    parts: Parts,
     epoch: u32,
 }
 
-/// State of 4 bytes.
-#[derive(Debug, Default)]
+/// State of 4 bytes, one cache line.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
 struct Word {
+    whole: Shadow,
+    /// One more than the position of the bytes' shadows, once one was accessed alone; then `whole` is no longer used.
+    parts: u32,
     /// A bit for each byte, set once written.
     written: u8,
-    whole: Shadow,
-    /// Shadows of the bytes, once one was accessed alone; then `whole` is no longer used.
-    parts: Option<Box<[Shadow; 4]>>,
 }
+
+/// Shadows of the bytes of words that were accessed in part.
+type Parts = Vec<[Shadow; 4]>;
 
 /// Accesses to a word or byte in one epoch, by kind.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,17 +50,25 @@ struct Shadow {
     accesses: [Accesses; 3],
 }
 
-/// Accesses of one kind: the minimum to decide if another access is ordered after all of them.
+/// Accesses of one kind: the minimum to decide if another access is ordered after all of them. Threads of a block have
+/// numbers of 16 bits, so that a word and its shadow are one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 struct Accesses {
     /// The first thread, and the first one of another warp.
-    first: u32,
-    first_elsewhere: Option<u32>,
+    first: u16,
+    first_elsewhere: u16,
     /// An access with the latest clock, and the previous one by another thread: no other can be unordered
     /// before an access of the former thread, whose clock is as late.
-    latest: Stamp,
-    latest_other: Option<Stamp>,
+    latest: u16,
+    latest_other: u16,
+    latest_clock: u32,
+    latest_other_clock: u32,
 }
+
+/// No thread.
+const NONE: u16 = u16::MAX;
+
+const _: () = assert!(size_of::<Word>() == 64);
 
 /// The bits of all bytes in a word.
 const ALL: u8 = 0b1111;
@@ -65,7 +78,8 @@ impl SharedMemory {
         let bytes = bytes as usize;
         Self {
             bytes: vec![0; bytes],
-            words: std::iter::repeat_with(Word::default).take(bytes.div_ceil(4)).collect(),
+            words: vec![Word::default(); bytes.div_ceil(4)],
+            parts: Parts::new(),
             epoch: 1,
         }
     }
@@ -104,7 +118,8 @@ impl SharedMemory {
                 size: self.bytes.len() as u32,
             });
         }
-        if !start.is_multiple_of(size) {
+        // Sizes are powers of two.
+        if start & (size - 1) != 0 {
             return Err(FaultKind::Misaligned { address: u64::from(address), bytes: size as u64 });
         }
         let bytes = if size < 4 { ((1 << size) - 1) << (start % 4) } else { ALL };
@@ -113,13 +128,15 @@ impl SharedMemory {
             return Err(FaultKind::UninitializedShared { address, bytes: size as u32 });
         }
         for word in words {
-            word.note(kind, bytes, self.epoch, now).map_err(|(other, that)| FaultKind::SharedRace {
+            let noted = word.note(&mut self.parts, (kind, bytes), self.epoch, now);
+            let race = |(other, that)| FaultKind::SharedRace {
                 address,
                 thread: now.thread,
                 this: kind,
                 other,
                 that,
-            })?;
+            };
+            noted.map_err(race)?;
             if kind != AccessKind::Read {
                 word.written |= bytes;
             }
@@ -149,12 +166,22 @@ impl SharedMemory {
 impl Word {
     /// Records an access of some bytes; fails with the thread whose access it races with.
     #[inline]
-    fn note(&mut self, kind: AccessKind, bytes: u8, epoch: u32, now: Stamp) -> Result<(), (u32, AccessKind)> {
-        if bytes == ALL && self.parts.is_none() {
+    fn note(
+        &mut self,
+        parts: &mut Parts,
+        (kind, bytes): (AccessKind, u8),
+        epoch: u32,
+        now: Stamp,
+    ) -> Result<(), (u32, AccessKind)> {
+        if bytes == ALL && self.parts == 0 {
             return self.whole.note(kind, epoch, now);
         }
-        let parts = self.parts.get_or_insert_with(|| Box::new([self.whole; 4]));
-        let accessed = parts.iter_mut().enumerate().filter(|(byte, _)| bytes >> byte & 1 == 1);
+        if self.parts == 0 {
+            parts.push([self.whole; 4]);
+            self.parts = parts.len() as u32;
+        }
+        let accessed = parts[self.parts as usize - 1].iter_mut().enumerate();
+        let accessed = accessed.filter(|(byte, _)| bytes >> byte & 1 == 1);
         accessed.map(|(_, shadow)| shadow).try_for_each(|shadow| shadow.note(kind, epoch, now))
     }
 }
@@ -180,7 +207,7 @@ impl Shadow {
         let own = &mut self.accesses[kind as usize];
         if self.kinds & bit(kind) == 0 {
             self.kinds |= bit(kind);
-            *own = Accesses { first: now.thread, first_elsewhere: None, latest: now, latest_other: None };
+            *own = Accesses::of(now);
         } else {
             own.note(now);
         }
@@ -188,35 +215,54 @@ impl Shadow {
     }
 }
 
-fn same_warp(a: u32, b: u32) -> bool {
-    a / WARP_SIZE == b / WARP_SIZE
+fn same_warp(a: u16, b: u16) -> bool {
+    u32::from(a) / WARP_SIZE == u32::from(b) / WARP_SIZE
 }
 
 impl Accesses {
+    /// One access.
+    #[inline]
+    fn of(now: Stamp) -> Self {
+        let thread = now.thread as u16;
+        Self {
+            first: thread,
+            first_elsewhere: NONE,
+            latest: thread,
+            latest_other: NONE,
+            latest_clock: now.clock,
+            latest_other_clock: 0,
+        }
+    }
+
     /// Returns one of these threads whose access is not ordered before `now`.
     #[inline]
     fn racing(&self, now: Stamp) -> Option<u32> {
-        if !same_warp(self.first, now.thread) {
-            return Some(self.first);
+        let thread = now.thread as u16;
+        if !same_warp(self.first, thread) {
+            return Some(self.first.into());
         }
         // Otherwise, if all are of one warp, it is that of `now`.
-        self.first_elsewhere.or_else(|| {
-            let unordered = |before: &Stamp| before.thread != now.thread && before.clock >= now.clock;
-            [Some(self.latest), self.latest_other].into_iter().flatten().find(unordered).map(|it| it.thread)
-        })
+        if self.first_elsewhere != NONE {
+            return Some(self.first_elsewhere.into());
+        }
+        let last = [(self.latest, self.latest_clock), (self.latest_other, self.latest_other_clock)];
+        let is_unordered =
+            |&(before, clock): &(u16, u32)| before != NONE && before != thread && clock >= now.clock;
+        last.into_iter().find(is_unordered).map(|(before, _)| before.into())
     }
 
     #[inline]
     fn note(&mut self, now: Stamp) {
-        if !same_warp(self.first, now.thread) {
-            self.first_elsewhere.get_or_insert(now.thread);
+        let thread = now.thread as u16;
+        if self.first_elsewhere == NONE && !same_warp(self.first, thread) {
+            self.first_elsewhere = thread;
         }
         // A thread's own clock never decreases.
-        if self.latest.thread == now.thread {
-            self.latest = now;
-        } else if now.clock >= self.latest.clock {
-            self.latest_other = Some(self.latest);
-            self.latest = now;
+        if self.latest == thread {
+            self.latest_clock = now.clock;
+        } else if now.clock >= self.latest_clock {
+            (self.latest_other, self.latest_other_clock) = (self.latest, self.latest_clock);
+            (self.latest, self.latest_clock) = (thread, now.clock);
         }
     }
 }
@@ -233,8 +279,8 @@ mod tests {
         use AccessKind::{Atomic, Read};
         let harmless = before.0 == now.0 && matches!(now.0, Read | Atomic);
         let (before, now) = (before.1, now.1);
-        let ordered =
-            before.thread == now.thread || (same_warp(before.thread, now.thread) && now.clock > before.clock);
+        let ordered = before.thread == now.thread
+            || (same_warp(before.thread as u16, now.thread as u16) && now.clock > before.clock);
         !harmless && !ordered
     }
 
