@@ -47,6 +47,17 @@ pub fn devices() -> Vec<DeviceUnderTest> {
     devices
 }
 
+/// One device of each kind, for tests of what the host does: the order in which blocks run is not their subject.
+///
+/// # Panics
+///
+/// The same as for [`devices`].
+pub fn device_of_each_kind() -> Vec<Device> {
+    let mut devices: Vec<_> = devices().into_iter().map(|under_test| under_test.device).collect();
+    devices.dedup_by_key(|device| device.kind());
+    devices
+}
+
 /// The devices of [`devices`] that run kernels.
 ///
 /// # Panics

@@ -8,7 +8,9 @@ mod oracle;
 mod spmm_operand;
 mod spmv_check;
 
-pub use devices::{DeviceUnderTest, devices, kernel_devices, lose, tile_len, tile_lens, unlike_devices};
+pub use devices::{
+    DeviceUnderTest, device_of_each_kind, devices, kernel_devices, lose, tile_len, tile_lens, unlike_devices,
+};
 pub use matrices::{
     Entries, UNLIMITED, hyb_widths, odd_row_lengths, row_lengths, scattered_squares, with_row_lengths,
 };
