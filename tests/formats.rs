@@ -192,6 +192,59 @@ fn rows_are_sorted_by_length_and_stable() {
     assert_eq!(error, MatrixError::RowOrderLength { rows: 70, found: 1 });
 }
 
+/// Counts slots and sectors of x of each warp anew, one lane after the other.
+fn count_loads<V: Value>(a: &Csr<V>, order: &[u32]) -> (u64, u64) {
+    let mut counts = (0, 0);
+    for rows in order.chunks(32) {
+        let mut sectors = std::collections::BTreeSet::new();
+        let mut longest = 0;
+        for &row in rows {
+            let row = a.row(row as usize).expect("a row");
+            sectors.extend(row.columns().iter().map(|&col| col as usize * size_of::<V>() / 32));
+            longest = longest.max(row.columns().len() as u64);
+        }
+        counts = (counts.0 + 32 * longest, counts.1 + sectors.len() as u64);
+    }
+    counts
+}
+
+fn check_orders_for_warps<V: Value>(a: &Csr<V>) {
+    let identity: Vec<u32> = (0..a.nrows() as u32).collect();
+    let (chosen, chosen_order) = a.sort_rows_for_warps();
+    assert_eq!(chosen, a.permute_rows(&chosen_order).expect("its own order"));
+    let loads = |order: &RowOrder| order.warp_loads(a).expect("its own order");
+    let fewest = loads(&chosen_order).after.bytes();
+    for window in [0, 1, 64, 256, 1024, usize::MAX] {
+        let (_, order) = a.sort_rows_within(window);
+        let counted = loads(&order);
+        assert_eq!((counted.before.slots, counted.before.sectors), count_loads(a, &identity));
+        assert_eq!((counted.after.slots, counted.after.sectors), count_loads(a, order.order()), "{window}");
+        let slot = 4 + size_of::<V>() as u64;
+        assert_eq!(counted.after.bytes(), counted.after.slots * slot + 32 * counted.after.sectors);
+        assert!(fewest <= counted.after.bytes(), "{window}");
+    }
+}
+
+#[test]
+fn rows_are_sorted_where_warps_load_less() {
+    check_orders_for_warps::<f32>(&Csr::from_triplets(0, 3, []).expect("no rows"));
+    check_orders_for_warps::<f64>(&with_row_lengths(9, &[0, 0, 0]));
+    let lengths: Vec<usize> = (0..1500).map(|row| 1 + row * 7 % 40 + row / 300).collect();
+    check_orders_for_warps::<f32>(&with_row_lengths(80, &lengths));
+    check_orders_for_warps::<f64>(&generate(&"power-law:2000".parse().expect("a kind"), 3).expect("small"));
+    // Rows of 8 and 9 nonzeros alternate, and neighbors share sectors of x: sorted, warps read twice as many for few idle lanes less.
+    let near = (0..2048).flat_map(|row| (row..row + 8 + row % 2).map(move |col| (row, col, 1.0_f64)));
+    let near = Csr::from_triplets(2048, 2057, near).expect("valid");
+    assert!(near.sort_rows_for_warps().1.order().is_sorted());
+    assert!(near.sort_rows_by_length().1.warp_loads(&near).expect("its own order").ratio() > 1.0);
+    // Long rows at every fourth place of a window, the same columns in all: sorted, a quarter of the warps is long.
+    let lengths: Vec<usize> = (0..4096).map(|row| if row % 4 == 0 { 64 } else { 1 }).collect();
+    let mixed: Csr<f32> = with_row_lengths(64, &lengths);
+    assert!(mixed.sort_rows_for_warps().1.warp_loads(&mixed).expect("its own order").ratio() < 0.3);
+    let error = RowOrder::try_new(vec![0]).expect("an order").warp_loads(&mixed).expect_err("one row");
+    assert_eq!(error, MatrixError::RowOrderLength { rows: 4096, found: 1 });
+}
+
 #[test]
 fn entries_are_sorted_by_row_and_stable() {
     let entries = [(2, 0, 1.0), (0, 1, 2.0), (2, 1, 3.0), (0, 0, 4.0), (0, 1, 5.0)];

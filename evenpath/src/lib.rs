@@ -125,7 +125,7 @@ pub mod dense {
 /// Rows in a different order, such as sorted by length.
 pub mod row_order {
     pub use crate::format::DeviceRowOrder;
-    pub use crate::matrix::{LongestRows, RowOrder};
+    pub use crate::matrix::{LongestRows, OrderLoads, RowOrder, WarpLoads};
 }
 
 /// HiSparse: a tree of small nodes, each dense or sparse, and its operations.

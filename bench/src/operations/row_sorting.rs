@@ -26,6 +26,16 @@ pub(crate) const SORTING_MS: &str = "sorting ms";
 pub(crate) const LONGEST_BEFORE: &str = "longest row of a warp, before";
 pub(crate) const LONGEST_AFTER: &str = "longest row of a warp, after";
 
+/// Bytes that warps load, one row per thread, of those in the original order: with all rows sorted, and with rows sorted within
+/// windows for the fewest bytes.
+pub(crate) const SORTED_BYTES: &str = "bytes of sorted rows";
+pub(crate) const FEWEST_BYTES: &str = "bytes in the order with the fewest";
+/// Sectors of x of all warps, before and after all rows are sorted.
+pub(crate) const SECTORS_BEFORE: &str = "sectors of x, before";
+pub(crate) const SECTORS_AFTER: &str = "sectors of x, after";
+/// The product in the order with the fewest bytes, and the end of the names of its figures.
+pub(crate) const FOR_WARPS: &str = "ELL-R sorted for warps";
+
 /// Shares of the rows, in percent, whose greatest length is reported.
 pub(crate) const LENGTH_PERCENTS: [usize; 7] = [0, 10, 25, 50, 75, 90, 99];
 
@@ -56,12 +66,16 @@ pub(crate) fn measure<V: PeerValue>(
     let x = bench.device.upload(&host_x)?;
     let reference = Reference::new(matrix, &host_x)?;
     let rows = order.longest_rows(matrix)?;
+    let loads = order.warp_loads(matrix)?;
+    let for_warps = matrix.sort_rows_for_warps();
+    let fewest = for_warps.1.warp_loads(matrix)?;
     let lengths = LENGTH_PERCENTS.map(|percent| (length_at(percent), row_length(&sorted, percent)));
     let mut runs = Runs { bench, matrix, sorted, order, x, reference, ours: Vec::new() };
     runs.csr()?;
     runs.hyb()?;
     runs.warp()?;
     runs.ell(limit, options)?;
+    runs.for_warps(&for_warps, limit)?;
     runs.ours.push(Contender {
         name: "one CPU thread".into(),
         ..spmv_on_threads(1, matrix, SpmvMethod::RowParallel, bench.repetitions)?
@@ -71,6 +85,10 @@ pub(crate) fn measure<V: PeerValue>(
         (SORTING_MS, runs.sorting_ms()),
         (LONGEST_BEFORE, rows.mean_before()),
         (LONGEST_AFTER, rows.mean_after()),
+        (SORTED_BYTES, loads.ratio()),
+        (FEWEST_BYTES, fewest.ratio()),
+        (SECTORS_BEFORE, loads.before.sectors as f64),
+        (SECTORS_AFTER, loads.after.sectors as f64),
         ("longest row", statistics.row_length_max as f64),
         ("deviation of row lengths", statistics.row_length_std_dev),
     ];
@@ -184,5 +202,17 @@ impl<V: PeerValue> Runs<'_, V> {
         };
         in_sequence("ELL-R, x in sequence", &ell_r)?;
         in_sequence("ELL-R sorted, x in sequence", &sorted)
+    }
+
+    /// Sorted ELL-R with the row order that loads the fewest bytes.
+    fn for_warps(
+        &mut self,
+        (matrix, order): &(Csr<V>, RowOrder),
+        limit: PaddingLimit,
+    ) -> Result<(), Box<dyn Error>> {
+        let Ok(matrix) = matrix.to_ell(limit) else { return Ok(()) };
+        let device = self.bench.device;
+        let matrix = device.upload(&EllR(&matrix))?.with_row_order(&device.upload(order)?)?;
+        self.run(FOR_WARPS, true, |x, y| matrix.spmv(V::ONE, x, V::ZERO, y))
     }
 }

@@ -33,7 +33,7 @@ pub use hyb::{Hyb, HybOptions, HybWidth};
 pub(crate) use padding::PADDING;
 pub use padding::PaddingLimit;
 pub use row::{Row, Rows};
-pub use row_order::{LongestRows, RowOrder};
+pub use row_order::{LongestRows, OrderLoads, RowOrder, WarpLoads};
 pub use sliced_ell::{SlicedEll, SlicedEllOptions};
 pub use statistics::Statistics;
 pub use validate::MAX_DIMENSION;

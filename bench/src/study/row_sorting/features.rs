@@ -1,7 +1,10 @@
 //! Features of the matrices.
 
-use super::options::{blocks_of, ms_with, published};
-use crate::operations::row_sorting::{LENGTH_PERCENTS, LONGEST_AFTER, LONGEST_BEFORE, SORTING_MS, length_at};
+use super::options::{blocks_of, ms_with, over, published};
+use crate::operations::row_sorting::{
+    FEWEST_BYTES, FOR_WARPS, LENGTH_PERCENTS, LONGEST_AFTER, LONGEST_BEFORE, SECTORS_AFTER, SECTORS_BEFORE,
+    SORTED_BYTES, SORTING_MS, length_at,
+};
 use crate::results::Row;
 use crate::study::each::Measured;
 use crate::study::figures::{gflops, quotient};
@@ -77,4 +80,22 @@ pub(super) fn row_lengths(rows: &[Measured<Row>]) -> Table {
         .column("deviation", |row| row.more("deviation of row lengths"))
         .column("longest of a warp, mean", |row| row.more(LONGEST_BEFORE))
         .done()
+}
+
+/// Sections VI and VII: the loss of locality, counted, beside the time.
+pub(super) fn locality(rows: &[Measured<Row>]) -> Table {
+    Table::over(
+        Study::RowSorting,
+        "Bytes of warps, counted before any product, and time of ELL-R, f32",
+        "Sections VI and VII: to decide whether to sort, the loss of locality has to be measured beforehand, and an order has to weigh it          against the work of warps. Bytes are those of the slots of a warp up to its longest row, and of the different sectors of x that it          reads, divided by those in the original order. Sorted for warps: within windows of the length that gives the fewest.",
+        rows,
+    )
+    .column("matrix", |row| row.name.as_str())
+    .column("sectors of x", |row| row.more(SECTORS_BEFORE))
+    .column("sectors of x, sorted", |row| row.more(SECTORS_AFTER))
+    .column("bytes, sorted over unsorted", |row| row.more(SORTED_BYTES))
+    .column("time, sorted over unsorted", |row| over(row, "ELL-R sorted", "ELL-R"))
+    .column("bytes, sorted for warps over unsorted", |row| row.more(FEWEST_BYTES))
+    .column("time, sorted for warps over unsorted", |row| over(row, FOR_WARPS, "ELL-R"))
+    .done()
 }

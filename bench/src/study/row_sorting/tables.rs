@@ -1,6 +1,6 @@
 //! The tables of the stand-ins: evenpath's times beside the published ones.
 
-use super::features::{features, row_lengths};
+use super::features::{features, locality, row_lengths};
 use super::options::{BLOCK_SIZES, FORMATS, block_sizes, blocks_of, fastest, ms_with, published, spread_of};
 use super::times::{global_and_texture, in_sequence, ratios};
 use crate::results::Row;
@@ -12,7 +12,7 @@ use crate::study::table::Table;
 
 /// The tables of the stand-ins.
 pub(super) fn of_stand_ins(rows: &[Measured<Row>]) -> Vec<Table> {
-    let mut tables = vec![features(rows), row_lengths(rows), ratios(rows), in_sequence(rows)];
+    let mut tables = vec![features(rows), row_lengths(rows), ratios(rows), in_sequence(rows), locality(rows)];
     let halves: Vec<_> = SORTED.iter().filter(|sorted| sorted.is_half).map(|sorted| sorted.name).collect();
     tables[0].note(format!(
         "the source counts the stored half of symmetric matrices, without expanding it: for {} the rows here are those of \
@@ -95,7 +95,7 @@ mod tests {
         let source = Source { name: "circuit".into(), ..Kind::PowerLaw { rows: 700 }.into() };
         let (rows, _) = measure(&bench, &mut report, [source], &options::all()).unwrap();
         let tables = of_stand_ins(&rows);
-        assert_eq!(tables.len(), 8);
+        assert_eq!(tables.len(), 9);
         for table in &tables {
             assert_eq!(table.wrong, Vec::<String>::new());
             assert_eq!((table.rows.len(), table.rows[0].len()), (1, table.columns.len()), "{table:?}");
@@ -115,9 +115,9 @@ mod tests {
             "{gains}"
         );
         // 9.26 and 2.90 ms with ELL; 2.11 and 1.78 ms with ELL-R.
-        assert_eq!(first(&tables[4], "published fastest"), &Cell::Number(128.0));
-        assert_eq!(first(&tables[4], "published 32 over fastest"), &Cell::Number(9.26 / 2.90));
-        let texture = first(&tables[7], "published ELL-R, global over texture");
+        assert_eq!(first(&tables[5], "published fastest"), &Cell::Number(128.0));
+        assert_eq!(first(&tables[5], "published 32 over fastest"), &Cell::Number(9.26 / 2.90));
+        let texture = first(&tables[8], "published ELL-R, global over texture");
         assert_eq!(texture, &Cell::Number(2.11 / 1.78));
     }
 }

@@ -1,15 +1,15 @@
-//! Row permutations, and their effect on warps.
+//! Row permutations, and the longest rows of their warps.
 
 use std::cmp::Reverse;
 
 use rayon::slice::ParallelSliceMut;
 
-use super::blocks::{row_blocks, split_both};
-use super::{Csr, CsrView, MatrixError, validate};
+use crate::matrix::blocks::{row_blocks, split_both};
+use crate::matrix::{Csr, CsrView, MatrixError, validate};
 use crate::{Offset, Value, parallel};
 
 /// Threads per warp; also rows per warp, with one row per thread.
-const WARP_SIZE: usize = evenpath_simt::thread::WARP_SIZE as usize;
+pub(super) const WARP_SIZE: usize = evenpath_simt::thread::WARP_SIZE as usize;
 
 /// A permutation of the rows of a matrix, with its inverse.
 ///
@@ -58,7 +58,7 @@ impl RowOrder {
     }
 
     /// Longest rows first, stably, within each window of `scope` rows: the σ of SELL-C-σ.
-    pub(super) fn by_length<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, scope: usize) -> Self {
+    pub(crate) fn by_length<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, scope: usize) -> Self {
         let mut order: Vec<u32> = (0..matrix.nrows() as u32).collect();
         sort_by_length(&mut order, matrix.row_offsets(), scope);
         let mut inverse = vec![0; order.len()];
@@ -101,7 +101,7 @@ impl RowOrder {
         Ok(LongestRows { before: longest(&identity), after: longest(&self.order) })
     }
 
-    fn check(&self, rows: usize) -> Result<(), MatrixError> {
+    pub(super) fn check(&self, rows: usize) -> Result<(), MatrixError> {
         if rows == self.nrows() {
             Ok(())
         } else {
@@ -184,7 +184,24 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// ```
     #[must_use]
     pub fn sort_rows_by_length(&self) -> (Self, RowOrder) {
-        let order = RowOrder::by_length(self.view(), usize::MAX);
+        self.sort_rows_within(usize::MAX)
+    }
+
+    /// Sorts the rows by length, longest first, stably, within each window of `window` consecutive rows: the σ of
+    /// SELL-C-σ (Kreutzer and others, 2014). Short windows keep neighboring rows closer together; those of up to one row keep
+    /// the order. Returns the sorted matrix, of the same shape, and the row order.
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    ///
+    /// let a = Csr::from_triplets(4, 2, [(1, 0, 1.0), (2, 0, 2.0), (3, 0, 3.0), (3, 1, 4.0)])?;
+    /// let (_, order) = a.sort_rows_within(2);
+    /// assert_eq!(order.order(), [1, 0, 3, 2]);
+    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// ```
+    #[must_use]
+    pub fn sort_rows_within(&self, window: usize) -> (Self, RowOrder) {
+        let order = RowOrder::by_length(self.view(), window);
         (self.in_order(&order), order)
     }
 
@@ -209,7 +226,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
         Ok(self.in_order(order))
     }
 
-    fn in_order(&self, order: &RowOrder) -> Self {
+    pub(super) fn in_order(&self, order: &RowOrder) -> Self {
         let matrix = self.view();
         let mut offsets: Vec<O> = Vec::with_capacity(self.nrows() + 1);
         let mut end = 0;

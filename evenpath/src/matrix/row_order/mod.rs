@@ -1,0 +1,7 @@
+//! Row permutations, and their effect on warps with one row per thread.
+
+mod order;
+mod warp_loads;
+
+pub use order::{LongestRows, RowOrder};
+pub use warp_loads::{OrderLoads, WarpLoads};
