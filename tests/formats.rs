@@ -4,7 +4,7 @@ use approx::assert_relative_eq;
 use evenpath::coo::Duplicates;
 use evenpath::ell::{Ell, PaddingLimit, SlicedEll, SlicedEllOptions};
 use evenpath::error::MatrixError;
-use evenpath::generate::generate;
+use evenpath::generate::{Kind, generate};
 use evenpath::hyb::{Hyb, HybOptions, HybWidth};
 use evenpath::row_order::RowOrder;
 use evenpath::{Coo, Csr, Offset, Value};
@@ -231,7 +231,7 @@ fn rows_are_sorted_where_warps_load_less() {
     check_orders_for_warps::<f64>(&with_row_lengths(9, &[0, 0, 0]));
     let lengths: Vec<usize> = (0..1500).map(|row| 1 + row * 7 % 40 + row / 300).collect();
     check_orders_for_warps::<f32>(&with_row_lengths(80, &lengths));
-    check_orders_for_warps::<f64>(&generate(&"power-law:2000".parse().expect("a kind"), 3).expect("small"));
+    check_orders_for_warps::<f64>(&generate(Kind::PowerLaw { rows: 2000 }, 3).expect("small"));
     // Rows of 8 and 9 nonzeros alternate, and neighbors share sectors of x: sorted, warps read twice as many for few idle lanes less.
     let near = (0..2048).flat_map(|row| (row..row + 8 + row % 2).map(move |col| (row, col, 1.0_f64)));
     let near = Csr::from_triplets(2048, 2057, near).expect("valid");
