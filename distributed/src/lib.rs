@@ -71,6 +71,7 @@ pub use halo::{ExchangeInfo, Halo};
 pub use hisparse::DistributedHiSparse;
 pub use nccl::{Engine, ExchangeEngine};
 pub use op::{
+    DistributedHiSparsePlanInfo, DistributedHiSparseSpmmPlan, DistributedHiSparseSpmmPlanInfo,
     DistributedHiSparseSpmvPlan, DistributedHiSparseSpmvPlanInfo, DistributedHiSparseSpmvTransposedPlan,
     DistributedPlanInfo, DistributedSpgemmOptions, DistributedSpmmPlan, DistributedSpmmPlanInfo,
     DistributedSpmvPlan, DistributedSpmvPlanInfo, DistributedSpmvTransposedPlan,

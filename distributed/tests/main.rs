@@ -12,6 +12,7 @@ mod faults;
 mod gpu_faults;
 mod gpus;
 mod hisparse;
+mod hisparse_matrices;
 mod infos;
 mod market;
 mod matrices;

@@ -10,6 +10,7 @@ mod spmv;
 mod spmv_transposed;
 
 pub use hisparse::{
+    DistributedHiSparsePlanInfo, DistributedHiSparseSpmmPlan, DistributedHiSparseSpmmPlanInfo,
     DistributedHiSparseSpmvPlan, DistributedHiSparseSpmvPlanInfo, DistributedHiSparseSpmvTransposedPlan,
 };
 pub use info::{
