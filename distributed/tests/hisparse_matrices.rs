@@ -7,7 +7,7 @@ use evenpath_distributed::{
 };
 use proptest::prelude::*;
 
-use crate::faults::fail_each_call;
+use crate::faults::{fail_calls, fail_each_call};
 use crate::matrices::triples_of;
 use crate::support::{
     Matrix, any_partition, check_same_bits, expected, matrices_of, number, on_cpu, rough, simulated,
@@ -289,7 +289,8 @@ fn operands_that_do_not_fit_are_refused() {
     }
 }
 
-/// Each call to a rank's device fails in turn, in the middle of each operation.
+/// Each call to a rank's device fails in turn, in the middle of each operation; of the many of a product of
+/// trees, some.
 #[test]
 fn a_device_that_fails() {
     needs!("simulated");
@@ -308,12 +309,12 @@ fn a_device_that_fails() {
         c.gather(0)?;
         rank.barrier()
     });
-    fail_each_call(400, |rank, start| {
+    fail_each_call(40, |rank, start| {
         let a: Tree<f64> = prepare(rank)?;
         start()?;
         a.spadd(1.0, &a, 2.0, hisparse::SpaddOptions::default())?.nnz().map(|_| ())
     });
-    fail_each_call(400, |rank, start| {
+    fail_calls((0..900).step_by(31), |rank, start| {
         let a: Tree<f64> = prepare(rank)?;
         start()?;
         a.spgemm(&a, hisparse::SpgemmOptions::default())?.nnz().map(|_| ())

@@ -160,6 +160,20 @@ fn infos_of_trees_tell_what_plans_do() {
             assert_eq!(transposed.y_exchange.sent, info.x_exchange.received);
             let exchanges = [&transposed.x_exchange, &transposed.y_exchange];
             check_exchanges(rank, &exchanges, || plan.run(1.0, &x, 0.0, &mut y))?;
+
+            let options = hisparse::SpmmOptions::default().with_method(hisparse::SpmvMethod::Leaves);
+            let (plan, bytes) = measured(rank, || a.plan_spmm(3, options))?;
+            let dense = plan.info()?;
+            assert_eq!(dense.local.method, hisparse::SpmvMethod::Leaves);
+            let parts = [dense.local.workspace_bytes, dense.non_local.workspace_bytes];
+            check_bytes(rank, dense.workspace_bytes, parts, bytes);
+            let exchanges = [&dense.x_exchange, &dense.y_exchange];
+            assert_eq!(dense.pinned_bytes, pinned(&exchanges));
+            assert_eq!(dense.x_exchange.sent, 3 * info.x_exchange.sent);
+            assert_eq!(dense.y_exchange.received, 3 * info.y_exchange.received);
+            let b = DistributedDense::zeros(rank, a.col_partition(), 3)?;
+            let mut c = DistributedDense::zeros(rank, a.row_partition(), 3)?;
+            check_exchanges(rank, &exchanges, || plan.run(1.0, &b, 0.0, &mut c))?;
             Ok::<_, Error>(())
         });
         checked.unwrap();
