@@ -7,6 +7,7 @@
 mod support;
 
 mod builders;
+mod cut_rows;
 mod factors;
 mod faults;
 mod gpu_faults;

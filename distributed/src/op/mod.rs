@@ -1,5 +1,6 @@
 //! Operations on distributed matrices. Each is collective.
 
+mod cut_row;
 mod hisparse;
 mod info;
 mod run;
@@ -14,7 +15,8 @@ pub use hisparse::{
     DistributedHiSparseSpmvPlan, DistributedHiSparseSpmvPlanInfo, DistributedHiSparseSpmvTransposedPlan,
 };
 pub use info::{
-    DistributedPlanInfo, DistributedSpmmPlanInfo, DistributedSpmvPlanInfo, DistributedSpmvTransposedPlanInfo,
+    DistributedCutRowInfo, DistributedPlanInfo, DistributedSpmmPlanInfo, DistributedSpmvPlanInfo,
+    DistributedSpmvTransposedPlanInfo,
 };
 pub use spgemm::DistributedSpgemmOptions;
 pub use spmm::DistributedSpmmPlan;

@@ -48,12 +48,14 @@ impl<V: Value> DistributedCsr<V> {
     ///
     /// # Errors
     ///
-    /// If B's rows are not divided like A's columns; [`Error::PanelMemory`] if one row of B exceeds the
+    /// If B's rows are not divided like A's columns, or rows of one are cut between ranks; [`Error::PanelMemory`] if one row of B exceeds the
     /// limit; if there is too little memory, or a rank failed.
     pub fn spgemm(&self, b: &Self, options: DistributedSpgemmOptions) -> Result<Self> {
         let rank = self.rank();
         rank.check_run("B", b.rank())?;
         self.col_partition().check_same("B", b.row_partition())?;
+        self.check_whole_rows("A")?;
+        b.check_whole_rows("B")?;
         let (a, b_rows) = (self.download()?, b.download()?);
         let mut needed = a.columns().to_vec();
         needed.sort_unstable();

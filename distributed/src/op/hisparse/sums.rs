@@ -56,7 +56,7 @@ impl<V: Value> TreeSums<V> {
         let Self { elements, gather_contributions, exchange, .. } = self;
         exchange.contribute(|contributions| {
             compute(elements)?;
-            Ok(gather_contributions.gather(elements.as_vec(), contributions)?)
+            Ok(gather_contributions.gather(elements.as_vec(), contributions.as_mut_slice())?)
         })
     }
 
