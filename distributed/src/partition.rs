@@ -85,7 +85,8 @@ impl RowPartition {
     /// Divides the rows of a matrix with these row offsets into blocks of about equal numbers of rows plus
     /// nonzeros: the merge path of the row ends and the nonzeros is cut into pieces of equal length (Merrill,
     /// Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016, section 3), and each cut
-    /// is moved to the nearest row end.
+    /// is moved to the nearest row end. A row longer than a rank's share makes the blocks uneven;
+    /// [`DistributedCsr::divide_evenly`](crate::DistributedCsr::divide_evenly) cuts it.
     ///
     /// # Errors
     ///
