@@ -72,11 +72,11 @@ pub use halo::{ExchangeInfo, Halo};
 pub use hisparse::DistributedHiSparse;
 pub use nccl::{Engine, ExchangeEngine};
 pub use op::{
-    DistributedCutRowInfo, DistributedHiSparsePlanInfo, DistributedHiSparseSpmmPlan,
-    DistributedHiSparseSpmmPlanInfo, DistributedHiSparseSpmvPlan, DistributedHiSparseSpmvPlanInfo,
-    DistributedHiSparseSpmvTransposedPlan, DistributedPlanInfo, DistributedSpgemmOptions,
-    DistributedSpmmPlan, DistributedSpmmPlanInfo, DistributedSpmvPlan, DistributedSpmvPlanInfo,
-    DistributedSpmvTransposedPlan, DistributedSpmvTransposedPlanInfo,
+    DistributedCutRowInfo, DistributedHiSparsePlanInfo, DistributedHiSparseSpgemmOptions,
+    DistributedHiSparseSpmmPlan, DistributedHiSparseSpmmPlanInfo, DistributedHiSparseSpmvPlan,
+    DistributedHiSparseSpmvPlanInfo, DistributedHiSparseSpmvTransposedPlan, DistributedPlanInfo,
+    DistributedSpgemmOptions, DistributedSpmmPlan, DistributedSpmmPlanInfo, DistributedSpmvPlan,
+    DistributedSpmvPlanInfo, DistributedSpmvTransposedPlan, DistributedSpmvTransposedPlanInfo,
 };
 pub use partition::RowPartition;
 pub use rank::{Rank, Traffic};

@@ -2,8 +2,8 @@
 
 use evenpath::{Csr, Device, Value, hisparse};
 use evenpath_distributed::{
-    Cluster, DistributedCsr, DistributedDense, DistributedHiSparse, Error, Rank, Result, RowPartition,
-    generate,
+    Cluster, DistributedCsr, DistributedDense, DistributedHiSparse, DistributedHiSparseSpgemmOptions, Error,
+    Rank, Result, RowPartition, generate,
 };
 use proptest::prelude::*;
 
@@ -88,12 +88,15 @@ pub(crate) fn check<V: Value>(mut cluster: Cluster, [a, b, c]: [&Matrix; 3], cut
         });
         assert_eq!(found, wide(a.spadd(V::ZERO, &a, V::ZERO).unwrap()));
     }
-    for method in [hisparse::SpgemmMethod::Auto, hisparse::SpgemmMethod::Leaves] {
-        let options = hisparse::SpgemmOptions::default().with_method(method);
+    for (method, limit) in
+        [(hisparse::SpgemmMethod::Auto, None), (hisparse::SpgemmMethod::Leaves, Some(8 + 200 * 16))]
+    {
+        let device = hisparse::SpgemmOptions::default().with_method(method);
+        let options = DistributedHiSparseSpgemmOptions::default().with_device(device).with_panel_bytes(limit);
         let found = gathered(&mut cluster, |rank| {
             tree(rank, &a, &rows, &inner)?.spgemm(&tree(rank, &c, &inner, &cols)?, options)
         });
-        assert_eq!(found, wide(a.spgemm(&c).unwrap()));
+        assert_eq!(found, wide(a.spgemm(&c).unwrap()), "{limit:?}");
     }
 }
 
@@ -176,13 +179,33 @@ fn leaves_of_a_product_have_parts_of_several_ranks() {
             if ranks > 1 {
                 assert!(a.local_nnz() < 450, "{a:?} of 600");
             }
-            let product = a.spgemm(&a, hisparse::SpgemmOptions::default())?;
+            let product = a.spgemm(&a, DistributedHiSparseSpgemmOptions::default())?;
             assert_eq!(product.row_partition(), a.row_partition());
             let most = rank.all_reduce(&[product.local_nnz()], usize::max)?[0];
             assert!(ranks == 1 || (most as u64) < product.nnz()? * 3 / 4, "{most} on one of {ranks} ranks");
             Ok(product)
         });
         assert_eq!(found, expected, "{ranks} ranks");
+    }
+}
+
+/// A row of B has entries on several ranks, and its length is that of all of them.
+#[test]
+fn a_row_beyond_the_limit_is_named() {
+    needs!("cpu");
+    let entries = (0..100).flat_map(|at| [(0, at, 1.0), (at, at, 1.0)]);
+    let a: Csr<f64> = Csr::from_triplets(100, 100, entries).unwrap();
+    for (limit, is_refused) in [(8 + 99 * 16, true), (8 + 100 * 16, false)] {
+        let found = on_cpu(3).run(|rank| {
+            let a: Tree<f64> = DistributedHiSparse::scatter(rank, 0, Some(&a), hisparse::Options::default())?;
+            let options = DistributedHiSparseSpgemmOptions::default().with_panel_bytes(limit);
+            a.spgemm(&a, options)?.nnz()
+        });
+        match found {
+            Ok(nnz) => assert!(!is_refused && nnz == [199; 3], "{nnz:?}"),
+            Err(Error::PanelMemory { row: 0, needed: 1608, .. }) => assert!(is_refused),
+            Err(error) => panic!("{error}"),
+        }
     }
 }
 
@@ -244,7 +267,7 @@ pub(crate) fn bits(cluster: &mut Cluster) -> Vec<u64> {
             DistributedDense::from_fn(rank, a.col_partition(), 2, |row, col| rough(row * 2 + col as u64))?;
         let mut c = DistributedDense::zeros(rank, a.row_partition(), 2)?;
         a.plan_spmm(2, hisparse::SpmmOptions::default())?.run(1.1, &b, 0.0, &mut c)?;
-        let square = a.spgemm(&a, hisparse::SpgemmOptions::default())?;
+        let square = a.spgemm(&a, DistributedHiSparseSpgemmOptions::default())?;
         let square = square.spadd(0.9, &a, 1.3, hisparse::SpaddOptions::default())?.to_csr()?.gather(0)?;
         let square = square.map_or(vec![], |square| square.values().to_vec());
         Ok::<_, Error>([c.gather(0)?.unwrap_or_default(), square].concat())
@@ -271,7 +294,7 @@ fn operands_that_do_not_fit_are_refused() {
         let before = c.local().download()?;
         let errors = [
             a.spadd(1.0, &transposed, 1.0, hisparse::SpaddOptions::default()).map(|_| ()),
-            a.spgemm(&a, hisparse::SpgemmOptions::default()).map(|_| ()),
+            a.spgemm(&a, DistributedHiSparseSpgemmOptions::default()).map(|_| ()),
             plan.run(1.0, &DistributedDense::zeros(rank, a.row_partition(), 2)?, 0.0, &mut c),
             plan.run(1.0, &DistributedDense::zeros(rank, a.col_partition(), 3)?, 0.0, &mut c),
             plan.run(&rank.device().upload(&[1.0, 2.0])?, &b, 0.0, &mut c),
@@ -317,6 +340,6 @@ fn a_device_that_fails() {
     fail_calls((0..900).step_by(31), |rank, start| {
         let a: Tree<f64> = prepare(rank)?;
         start()?;
-        a.spgemm(&a, hisparse::SpgemmOptions::default())?.nnz().map(|_| ())
+        a.spgemm(&a, DistributedHiSparseSpgemmOptions::default())?.nnz().map(|_| ())
     });
 }

@@ -3,6 +3,7 @@
 mod cut_row;
 mod hisparse;
 mod info;
+mod panels;
 mod run;
 mod spadd;
 mod spgemm;
@@ -11,8 +12,9 @@ mod spmv;
 mod spmv_transposed;
 
 pub use hisparse::{
-    DistributedHiSparsePlanInfo, DistributedHiSparseSpmmPlan, DistributedHiSparseSpmmPlanInfo,
-    DistributedHiSparseSpmvPlan, DistributedHiSparseSpmvPlanInfo, DistributedHiSparseSpmvTransposedPlan,
+    DistributedHiSparsePlanInfo, DistributedHiSparseSpgemmOptions, DistributedHiSparseSpmmPlan,
+    DistributedHiSparseSpmmPlanInfo, DistributedHiSparseSpmvPlan, DistributedHiSparseSpmvPlanInfo,
+    DistributedHiSparseSpmvTransposedPlan,
 };
 pub use info::{
     DistributedCutRowInfo, DistributedPlanInfo, DistributedSpmmPlanInfo, DistributedSpmvPlanInfo,

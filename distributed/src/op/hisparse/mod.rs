@@ -14,5 +14,6 @@ pub use info::{
     DistributedHiSparsePlanInfo, DistributedHiSparseSpmmPlanInfo, DistributedHiSparseSpmvPlanInfo,
 };
 pub use plan::DistributedHiSparseSpmvPlan;
+pub use spgemm::DistributedHiSparseSpgemmOptions;
 pub use spmm::DistributedHiSparseSpmmPlan;
 pub use transposed::DistributedHiSparseSpmvTransposedPlan;

@@ -11,8 +11,8 @@ use crate::hisparse::Side;
 
 /// Sums computed by a rank's trees: elements of `width` numbers each.
 pub(super) struct TreeSums<V: Value> {
-    /// Sums for the trees' rows, or columns: those of this rank, then those of others. A zero follows in
-    /// memory.
+    /// Sums for the trees' rows, or columns: those of this rank, then those of others. A row of zeros
+    /// follows in memory.
     pub(super) elements: DeviceDense<V>,
     pub(super) own: usize,
     pub(super) others: usize,
