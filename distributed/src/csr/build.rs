@@ -91,8 +91,10 @@ impl<V: Value> DistributedCsr<V> {
         if let Some(Divided { local, mut other, .. }) = cut {
             let row = rows.range(rank.index()).start.saturating_sub(1);
             let is_here = local.row_offsets.len() > 1;
-            // Rows without columns of other ranks were omitted.
-            other.row_offsets.resize(local.row_offsets.len(), 0);
+            if is_here && other.row_offsets.len() == 1 {
+                // Without columns of other ranks the row was omitted.
+                other.row_offsets.push(0);
+            }
             cut_row = Some(CutRow {
                 local: upload(rank, own_cols, local)?,
                 non_local: upload(rank, needed.len(), other.with_columns(number)?)?,

@@ -33,7 +33,7 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
     pub(crate) fn entries(&self) -> Result<TripletArrays<V>> {
         let mut entries = TripletArrays::default();
         for (tree, columns) in [(&self.local, &self.cols.own), (&self.non_local, &self.cols.others)] {
-            for (row, column, value) in tree.download()?.iter() {
+            for (row, column, value) in &tree.download()? {
                 entries.push(self.rows.index(row), columns.index(column), value);
             }
         }

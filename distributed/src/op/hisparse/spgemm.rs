@@ -176,7 +176,7 @@ fn multiply<V: Value, const D: usize>(
     let right = b.iter().map(|(row, column, value)| (inner.place(row), cols.place(column), value));
     let left = build_tree::<V, D>(rank, (rows.len(), inner.len()), left, hisparse::Options::default())?;
     let right = build_tree::<V, D>(rank, (inner.len(), cols.len()), right, hisparse::Options::default())?;
-    for (row, column, value) in left.spgemm(&right, options)?.download()?.iter() {
+    for (row, column, value) in &left.spgemm(&right, options)?.download()? {
         product.push(rows.index(row), cols.index(column), value);
     }
     Ok(())
