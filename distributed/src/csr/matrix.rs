@@ -17,6 +17,8 @@ use crate::{Rank, RowPartition};
 /// columns; a column of the non-local matrix is an index into the [`Halo`], which lists the required columns
 /// of other ranks. Rows without such columns are omitted from it.
 ///
+/// Rows are whole, unless [`divide_evenly`](Self::divide_evenly) cut some between ranks.
+///
 /// Matrices are canonical: columns ascend in each row, and duplicate entries are summed in the order given.
 ///
 /// ```
@@ -132,7 +134,8 @@ impl<V: Value> DistributedCsr<V> {
         &self.cols
     }
 
-    /// Entries in this rank's own columns, counted from its first.
+    /// Entries in this rank's own columns, counted from its first; without those of a row that begins on an
+    /// earlier rank.
     pub fn local(&self) -> &DeviceCsr<V> {
         &self.local
     }
