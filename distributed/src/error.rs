@@ -82,6 +82,12 @@ pub enum Error {
         /// The rank.
         rank: usize,
     },
+    /// The operation needs whole rows, but rows of the matrix are cut between ranks.
+    #[error("rows of {operand} are cut between ranks, but the operation needs whole rows: call `whole_rows`")]
+    CutRows {
+        /// The operand's name.
+        operand: &'static str,
+    },
     /// A column is outside the matrix.
     #[error("row {row} has column {column}, but the matrix has {cols} columns")]
     ColumnOutOfRange {

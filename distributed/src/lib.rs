@@ -54,6 +54,7 @@ mod gpu_exchange;
 mod halo;
 mod hisparse;
 mod memory;
+mod merge_path;
 mod nccl;
 mod op;
 mod parallel;
@@ -71,10 +72,11 @@ pub use halo::{ExchangeInfo, Halo};
 pub use hisparse::DistributedHiSparse;
 pub use nccl::{Engine, ExchangeEngine};
 pub use op::{
-    DistributedHiSparseSpmvPlan, DistributedHiSparseSpmvPlanInfo, DistributedHiSparseSpmvTransposedPlan,
-    DistributedPlanInfo, DistributedSpgemmOptions, DistributedSpmmPlan, DistributedSpmmPlanInfo,
-    DistributedSpmvPlan, DistributedSpmvPlanInfo, DistributedSpmvTransposedPlan,
-    DistributedSpmvTransposedPlanInfo,
+    DistributedCutRowInfo, DistributedHiSparsePlanInfo, DistributedHiSparseSpgemmOptions,
+    DistributedHiSparseSpmmPlan, DistributedHiSparseSpmmPlanInfo, DistributedHiSparseSpmvPlan,
+    DistributedHiSparseSpmvPlanInfo, DistributedHiSparseSpmvTransposedPlan, DistributedPlanInfo,
+    DistributedSpgemmOptions, DistributedSpmmPlan, DistributedSpmmPlanInfo, DistributedSpmvPlan,
+    DistributedSpmvPlanInfo, DistributedSpmvTransposedPlan, DistributedSpmvTransposedPlanInfo,
 };
 pub use partition::RowPartition;
 pub use rank::{Rank, Traffic};

@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::Rank;
 use crate::error::{Error, Result};
 use crate::memory::reserved;
+use crate::merge_path::{MergePath, diagonal, nearest_row};
 
 /// Partition of rows into contiguous blocks, one per rank; blocks may be empty.
 ///
@@ -84,7 +85,8 @@ impl RowPartition {
     /// Divides the rows of a matrix with these row offsets into blocks of about equal numbers of rows plus
     /// nonzeros: the merge path of the row ends and the nonzeros is cut into pieces of equal length (Merrill,
     /// Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016, section 3), and each cut
-    /// is moved to the nearest row end.
+    /// is moved to the nearest row end. A row longer than a rank's share makes the blocks uneven;
+    /// [`DistributedCsr::divide_evenly`](crate::DistributedCsr::divide_evenly) cuts it.
     ///
     /// # Errors
     ///
@@ -125,24 +127,25 @@ impl RowPartition {
             );
             return Err(Error::Partition { reason });
         }
-        // Start of this rank's part of the path, and end of the path.
-        let work = checked_sum(lengths.iter().copied().chain([lengths.len() as u64]))?;
-        let works = rank.all_gather(&[work])?;
-        let total = checked_sum(works.iter().flatten().copied())?;
-        // Cannot overflow: the total does not.
-        let begin: u64 = works[..rank.index()].iter().flatten().sum();
-        let mut path: Vec<u64> = reserved(lengths.len() + 1)?;
-        path.push(begin);
-        for length in lengths {
-            path.push(path[path.len() - 1] + length + 1);
-        }
+        let path = MergePath::new(rank, lengths)?;
+        Self::by_path(rank, rows, &path, |at| path.nearest_row(at))
+    }
+
+    /// Cuts the merge path of rows, which `rows` assigns to ranks, into pieces of equal length. `row` returns the
+    /// first of this rank's rows after a cut, counted from its first. A collective operation.
+    pub(crate) fn by_path(
+        rank: &Rank,
+        rows: &Self,
+        path: &MergePath,
+        row: impl Fn(u64) -> usize,
+    ) -> Result<Self> {
         // A cut is computed by the rank whose part contains it.
+        let first = rows.range(rank.index()).start;
         let mut cuts: Vec<u64> = Vec::new();
         for boundary in 1..rank.size() {
-            let at = diagonal(total, boundary, rank.size());
-            if (begin..begin + work).contains(&at) {
-                let row = nearest_row(lengths.len(), |row| path[row], at);
-                cuts.extend([boundary as u64, own.start + row as u64]);
+            let at = path.share(boundary);
+            if path.has(at) {
+                cuts.extend([boundary as u64, first + row(at) as u64]);
             }
         }
         let mut boundaries = Self::all_on(0, rows.nrows(), rank.size())?.boundaries;
@@ -208,30 +211,6 @@ impl RowPartition {
         }
         Err(Error::PartitionMismatch { operand, found: found.to_string(), needed: self.to_string() })
     }
-}
-
-/// Sum of rows and nonzeros; fails if it exceeds 64 bits.
-fn checked_sum(mut numbers: impl Iterator<Item = u64>) -> Result<u64> {
-    let sum = numbers.try_fold(0_u64, u64::checked_add);
-    let limit = u64::MAX;
-    sum.ok_or(Error::TooLarge { what: "rows and nonzeros", found: limit, limit })
-}
-
-/// Position of a boundary on a path of this length.
-fn diagonal(path: u64, boundary: usize, ranks: usize) -> u64 {
-    (u128::from(path) * boundary as u128 / ranks as u128) as u64
-}
-
-/// Row whose start on the path is nearest to a position; the first of two. The path ascends with the row.
-fn nearest_row(rows: usize, path: impl Fn(usize) -> u64, at: u64) -> usize {
-    let (mut low, mut high) = (0, rows);
-    while low < high {
-        let middle = low.midpoint(high);
-        if path(middle) < at { low = middle + 1 } else { high = middle }
-    }
-    // The first row at or after the position, or the one before.
-    let (before, after) = (|| at.saturating_sub(path(low - 1)), path(low).saturating_sub(at));
-    if low > 0 && before() <= after { low - 1 } else { low }
 }
 
 impl fmt::Display for RowPartition {

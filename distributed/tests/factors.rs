@@ -7,9 +7,9 @@ use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{Csr, Device, Factor, Value};
 use evenpath_distributed::{
-    Cluster, DistributedCsr, DistributedDense, DistributedHiSparse, DistributedHiSparseSpmvPlan,
-    DistributedHiSparseSpmvTransposedPlan, DistributedSpmmPlan, DistributedSpmvPlan,
-    DistributedSpmvTransposedPlan, DistributedVec, Error, Rank, Result,
+    Cluster, DistributedCsr, DistributedDense, DistributedHiSparse, DistributedHiSparseSpmmPlan,
+    DistributedHiSparseSpmvPlan, DistributedHiSparseSpmvTransposedPlan, DistributedSpmmPlan,
+    DistributedSpmvPlan, DistributedSpmvTransposedPlan, DistributedVec, Error, Rank, Result,
 };
 
 use crate::support::{Matrix, number, on_cpu, simulated};
@@ -19,11 +19,14 @@ const COLUMNS: usize = 3;
 /// Every plan of a matrix.
 struct Plans<V: Value> {
     matrix: DistributedCsr<V>,
+    even_rows: DistributedCsr<V>,
     spmv: DistributedSpmvPlan<V>,
     transposed: Vec<DistributedSpmvTransposedPlan<V>>,
     spmm: DistributedSpmmPlan<V>,
     tree: DistributedHiSparseSpmvPlan<V, 32>,
     tree_transposed: DistributedHiSparseSpmvTransposedPlan<V, 32>,
+    tree_spmm: DistributedHiSparseSpmmPlan<V, 32>,
+    cut_rows: DistributedSpmvPlan<V>,
 }
 
 /// Threads may share plans.
@@ -36,6 +39,7 @@ impl<V: Value> Plans<V> {
     fn new(rank: &Rank, a: &Csr<V>) -> Result<Self> {
         let matrix = DistributedCsr::scatter(rank, 0, Some(a))?;
         let tree: DistributedHiSparse<V, 32> = matrix.to_hisparse(hisparse::Options::default())?;
+        let even_rows = matrix.divide_evenly()?;
         let transposed = SpmvTransposedMethod::ALL
             .map(|method| matrix.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(method)));
         Ok(Self {
@@ -44,6 +48,9 @@ impl<V: Value> Plans<V> {
             spmm: matrix.plan_spmm(SpmmOptions::default().with_columns(COLUMNS))?,
             tree: tree.plan_spmv(hisparse::SpmvOptions::default())?,
             tree_transposed: tree.plan_spmv_transposed(hisparse::SpmvOptions::default())?,
+            tree_spmm: tree.plan_spmm(COLUMNS, hisparse::SpmmOptions::default())?,
+            cut_rows: even_rows.plan_spmv(SpmvOptions::default())?,
+            even_rows,
             matrix,
         })
     }
@@ -68,6 +75,12 @@ impl<V: Value> Plans<V> {
             let mut c = DistributedDense::from_fn(rank, rows, COLUMNS, |row, _| old(row))?;
             self.spmm.run(alpha, &b, beta, &mut c)?;
             results.extend(c.local().download()?);
+            let mut c = DistributedDense::from_fn(rank, rows, COLUMNS, |row, _| old(row))?;
+            self.tree_spmm.run(alpha, &b, beta, &mut c)?;
+            results.extend(c.local().download()?);
+            let mut y = DistributedVec::from_fn(rank, self.even_rows.row_partition(), old)?;
+            self.cut_rows.run(alpha, &x.repartition(self.even_rows.col_partition())?, beta, &mut y)?;
+            results.extend(y.local().download()?);
             let mut y = DistributedVec::from_fn(rank, rows, old)?;
             self.tree.run(alpha, &x, beta, &mut y)?;
             results.extend(y.local().download()?);

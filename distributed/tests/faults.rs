@@ -255,15 +255,27 @@ fn messages_of_a_wrong_size_are_reported() {
     ));
 }
 
-/// Makes each call to the device of rank 1 fail in turn, after the body has called its second argument: the
-/// others learn of it, and none hangs. The body ends with an operation that needs all ranks.
+/// Makes each of the first `most` calls to the device of rank 1 fail in turn, after the body has called its
+/// second argument. The same as [`fail_calls`].
 pub(crate) fn fail_each_call(most: u64, body: impl Fn(&Rank, &dyn Fn() -> Result<()>) -> Result<()> + Sync) {
+    fail_calls(0..most, body);
+}
+
+/// Makes calls to the device of rank 1 fail, after the body has called its second argument, until a number
+/// exceeds that of the calls: the others learn of it, and none hangs. The body ends with an operation that needs
+/// all ranks.
+pub(crate) fn fail_calls(
+    numbers: impl Iterator<Item = u64> + Clone,
+    body: impl Fn(&Rank, &dyn Fn() -> Result<()>) -> Result<()> + Sync,
+) {
     let devices: Vec<Device> =
         (0..3).map(|_| Device::simulated(SimulatedOptions::default().with_threads(1))).collect();
     let mut failures = 0;
-    for calls in 0..most {
+    for calls in numbers.clone() {
         let cluster = Cluster::local(devices.clone()).unwrap();
-        let results = results(cluster, |rank| {
+        // A simulated GPU may be slow, but a failure is told at once.
+        let start = Instant::now();
+        let results = cluster.with_timeout(Duration::from_secs(8)).run_each(|rank| {
             let start = || {
                 rank.barrier()?;
                 if rank.index() == 1 {
@@ -273,10 +285,11 @@ pub(crate) fn fail_each_call(most: u64, body: impl Fn(&Rank, &dyn Fn() -> Result
             };
             body(rank, &start)
         });
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
         devices[1].inject_failure(None);
         let Err(error) = &results[1] else {
             assert!(results.iter().all(Result::is_ok), "{results:?}");
-            continue;
+            break;
         };
         failures += 1;
         let is_injected = match error {
@@ -291,6 +304,7 @@ pub(crate) fn fail_each_call(most: u64, body: impl Fn(&Rank, &dyn Fn() -> Result
             assert!(error.starts_with("rank 1 failed: ") && error.contains("on request"), "{error}");
         }
     }
+    let most = numbers.count();
     assert!((5..most).contains(&failures), "{failures} of {most} calls failed");
 }
 

@@ -10,7 +10,7 @@ use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, RowPa
 use proptest::prelude::*;
 
 use crate::support::{Matrix, everywhere, gpus, matrices_of, number, numbers};
-use crate::{factors, hisparse, matrices, products};
+use crate::{cut_rows, factors, hisparse, hisparse_matrices, matrices, products};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2, max_shrink_iters: 4, ..ProptestConfig::default() })]
@@ -25,6 +25,9 @@ proptest! {
         for cluster in everywhere.clusters(1) {
             products::check::<f32>(cluster, &matrix, cuts);
         }
+        for cluster in everywhere.clusters(1) {
+            cut_rows::check::<f64>(cluster, &matrix, cuts);
+        }
     }
 
     #[test]
@@ -34,6 +37,9 @@ proptest! {
         for cluster in everywhere.clusters(1) {
             hisparse::check::<f64>(cluster, &matrix, cuts);
         }
+        for cluster in everywhere.clusters(1) {
+            hisparse_matrices::check_dense::<f64>(cluster, &matrix, cuts.unwrap_or(&[30, 100, 7]));
+        }
     }
 
     /// These use the host, whatever the engine.
@@ -42,6 +48,8 @@ proptest! {
         let Some(gpus) = gpus() else { return Ok(()) };
         matrices::check::<f64>(gpus.by_host(), &a, &b, &c, &cuts);
         matrices::check::<f32>(gpus.by_host(), &a, &b, &c, &cuts);
+        hisparse_matrices::check::<f64>(gpus.by_host(), [&a, &b, &c], &cuts);
+        hisparse_matrices::check::<f32>(gpus.by_host(), [&a, &b, &c], &cuts);
     }
 }
 
@@ -93,7 +101,12 @@ fn one_rank() {
 #[test]
 fn every_engine_gives_the_same_bits() {
     let Some(gpus) = gpus() else { return };
-    for bits in [products::bits as fn(&mut Cluster) -> Vec<u64>, hisparse::bits] {
+    for bits in [
+        products::bits as fn(&mut Cluster) -> Vec<u64>,
+        hisparse::bits,
+        hisparse_matrices::bits,
+        cut_rows::bits,
+    ] {
         let mut by_host = gpus.by_host();
         let first = bits(&mut by_host);
         assert_eq!(bits(&mut by_host), first);

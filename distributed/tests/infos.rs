@@ -130,6 +130,51 @@ fn infos_of_matrices_tell_what_plans_do() {
     }
 }
 
+/// A matrix with a dense row, which is cut between ranks.
+#[test]
+fn infos_of_cut_rows_tell_what_plans_do() {
+    let a: Csr<f64> = matrix(70, 70).csr();
+    for mut cluster in clusters() {
+        let checked = cluster.run(|rank| {
+            let a = DistributedCsr::scatter(rank, 0, Some(&a))?.divide_evenly()?;
+            assert_eq!(a.has_cut_rows(), rank.size() > 1);
+            if !a.has_cut_rows() {
+                return Ok(());
+            }
+            let x = DistributedVec::from_fn(rank, a.col_partition(), number)?;
+            let mut y = DistributedVec::zeros(rank, a.row_partition())?;
+            let (plan, bytes) = measured(rank, || a.plan_spmv(SpmvOptions::default()))?;
+            let info = plan.info()?;
+            let cut = info.cut_row.as_ref().expect("rows are cut");
+            let of = |[a, b]: [u64; 2], [c, d]: [u64; 2]| [a + b, c + d];
+            let parts = of(
+                [info.local.workspace_bytes, info.non_local.workspace_bytes],
+                [cut.local.workspace_bytes, cut.non_local.workspace_bytes],
+            );
+            check_bytes(rank, info.workspace_bytes, parts, bytes);
+            assert_eq!(info.pinned_bytes, pinned(&[&info.exchange, &cut.exchange]));
+            assert_eq!(info.nonzeros(), a.local_nnz() as u64);
+            assert_eq!(cut.exchange.sent, u64::from(cut.local_nonzeros + cut.non_local_nonzeros > 0));
+            check_exchanges(rank, &[&info.exchange, &cut.exchange], || plan.run(1.0, &x, 0.0, &mut y))?;
+
+            let transposed = a.plan_spmv_transposed(SpmvTransposedOptions::default())?;
+            let info = transposed.info()?;
+            let cut_transposed = info.cut_row.as_ref().expect("rows are cut");
+            assert_eq!(cut_transposed.exchange.received, cut.exchange.sent);
+            let exchanges = [&info.exchange, &cut_transposed.exchange];
+            assert_eq!(info.pinned_bytes, pinned(&exchanges));
+            check_exchanges(rank, &exchanges, || transposed.run(1.0, &x, 0.0, &mut y))?;
+
+            let dense = a.plan_spmm(SpmmOptions::default().with_columns(3))?.info()?;
+            let cut_dense = dense.cut_row.as_ref().expect("rows are cut");
+            assert_eq!(cut_dense.exchange.sent, 3 * cut.exchange.sent);
+            assert_eq!(dense.pinned_bytes, pinned(&[&dense.exchange, &cut_dense.exchange]));
+            Ok::<_, Error>(())
+        });
+        checked.unwrap();
+    }
+}
+
 #[test]
 fn infos_of_trees_tell_what_plans_do() {
     let a: Csr<f64> = matrix(150, 150).csr();
@@ -160,6 +205,20 @@ fn infos_of_trees_tell_what_plans_do() {
             assert_eq!(transposed.y_exchange.sent, info.x_exchange.received);
             let exchanges = [&transposed.x_exchange, &transposed.y_exchange];
             check_exchanges(rank, &exchanges, || plan.run(1.0, &x, 0.0, &mut y))?;
+
+            let options = hisparse::SpmmOptions::default().with_method(hisparse::SpmvMethod::Leaves);
+            let (plan, bytes) = measured(rank, || a.plan_spmm(3, options))?;
+            let dense = plan.info()?;
+            assert_eq!(dense.local.method, hisparse::SpmvMethod::Leaves);
+            let parts = [dense.local.workspace_bytes, dense.non_local.workspace_bytes];
+            check_bytes(rank, dense.workspace_bytes, parts, bytes);
+            let exchanges = [&dense.x_exchange, &dense.y_exchange];
+            assert_eq!(dense.pinned_bytes, pinned(&exchanges));
+            assert_eq!(dense.x_exchange.sent, 3 * info.x_exchange.sent);
+            assert_eq!(dense.y_exchange.received, 3 * info.y_exchange.received);
+            let b = DistributedDense::zeros(rank, a.col_partition(), 3)?;
+            let mut c = DistributedDense::zeros(rank, a.row_partition(), 3)?;
+            check_exchanges(rank, &exchanges, || plan.run(1.0, &b, 0.0, &mut c))?;
             Ok::<_, Error>(())
         });
         checked.unwrap();

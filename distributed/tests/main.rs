@@ -7,11 +7,13 @@
 mod support;
 
 mod builders;
+mod cut_rows;
 mod factors;
 mod faults;
 mod gpu_faults;
 mod gpus;
 mod hisparse;
+mod hisparse_matrices;
 mod infos;
 mod market;
 mod matrices;

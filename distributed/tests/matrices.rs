@@ -52,7 +52,16 @@ pub(crate) fn check<V: Value>(mut cluster: Cluster, a: &Matrix, b: &Matrix, c: &
 }
 
 pub(crate) fn triples() -> impl Strategy<Value = (Matrix, Matrix, Matrix)> {
-    (1..30_usize, 1..30_usize, 1..30_usize).prop_flat_map(|(rows, inner, cols)| {
+    triples_of(1..30_usize, 1..30_usize, 1..30_usize)
+}
+
+/// Two matrices of the same shape, and one with as many rows as they have columns.
+pub(crate) fn triples_of(
+    rows: impl Strategy<Value = usize>,
+    inner: impl Strategy<Value = usize>,
+    cols: impl Strategy<Value = usize>,
+) -> impl Strategy<Value = (Matrix, Matrix, Matrix)> {
+    (rows, inner, cols).prop_flat_map(|(rows, inner, cols)| {
         (
             matrices_of(Just(rows), Just(inner)),
             matrices_of(Just(rows), Just(inner)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use evenpath::{Csr, Offset, Value};
 
 use super::divide::{Divided, DividedCsr, Sizes, divide};
-use super::matrix::{DistributedCsr, NonLocal};
+use super::matrix::{CutRow, DistributedCsr, NonLocal};
 use crate::error::{Error, Result};
 use crate::halo::Halo;
 use crate::memory::zeros;
@@ -32,15 +32,7 @@ impl<V: Value> DistributedCsr<V> {
     ) -> Result<Self> {
         rows.check_ranks(rank)?;
         cols.check_ranks(rank)?;
-        let own = rows.range(rank.index());
-        if block.nrows() as u64 != own.end - own.start {
-            let reason = format!(
-                "it assigns {} rows to this rank, but {} were given",
-                own.end - own.start,
-                block.nrows()
-            );
-            return Err(Error::Partition { reason });
-        }
+        check_provided(rank, rows, &block)?;
         Self::from_block(rank, Arc::new(rows.clone()), Arc::new(cols.clone()), block)
     }
 
@@ -70,14 +62,47 @@ impl<V: Value> DistributedCsr<V> {
             check_count(what, found)?;
         }
         let made = divide(rows.range(rank.index()), &own, cols.nrows(), Sizes::DEFAULT, row)?;
-        let Divided { local, other, boundary, needed } = made;
-        let local = upload(rank, (own.end - own.start) as usize, local)?;
+        Self::from_divided(rank, rows, cols, made, None)
+    }
+
+    /// Creates a matrix from the rank's rows and, if rows are cut between ranks, from its part of a row that
+    /// begins on an earlier rank: one row, or none.
+    pub(super) fn from_divided(
+        rank: &Rank,
+        rows: Arc<RowPartition>,
+        cols: Arc<RowPartition>,
+        made: Divided<V>,
+        cut: Option<Divided<V>>,
+    ) -> Result<Self> {
+        let own = cols.range(rank.index());
+        let own_cols = (own.end - own.start) as usize;
+        let Divided { local, other, boundary, mut needed } = made;
+        if let Some(cut) = &cut {
+            needed.extend_from_slice(&cut.needed);
+            needed.sort_unstable();
+            needed.dedup();
+        }
         check_count("columns", needed.len() as u64)?;
         let number = |column: u64| needed.partition_point(|&other| other < column) as u32;
+        let local = upload(rank, own_cols, local)?;
         let matrix = upload(rank, needed.len(), other.with_columns(number)?)?;
         let non_local = NonLocal { rows: Arc::new(boundary), matrix };
+        let mut cut_row = None;
+        if let Some(Divided { local, mut other, .. }) = cut {
+            let row = rows.range(rank.index()).start.saturating_sub(1);
+            let is_here = local.row_offsets.len() > 1;
+            if is_here && other.row_offsets.len() == 1 {
+                // Without columns of other ranks the row was omitted.
+                other.row_offsets.push(0);
+            }
+            cut_row = Some(CutRow {
+                local: upload(rank, own_cols, local)?,
+                non_local: upload(rank, needed.len(), other.with_columns(number)?)?,
+                halo: Arc::new(Halo::new(rank, &rows, if is_here { vec![row] } else { vec![] })?),
+            });
+        }
         let halo = Arc::new(Halo::new(rank, &cols, needed)?);
-        Ok(Self { rank: rank.clone(), rows, cols, local, non_local, halo })
+        Ok(Self { rank: rank.clone(), rows, cols, local, non_local, halo, cut_row })
     }
 
     /// Creates a matrix from two parts on the rank's device and their halo.
@@ -88,7 +113,7 @@ impl<V: Value> DistributedCsr<V> {
         halo: Halo,
     ) -> Self {
         let (rank, rows, cols) = (like.rank.clone(), Arc::clone(&like.rows), Arc::clone(&like.cols));
-        Self { rank, rows, cols, local, non_local, halo: Arc::new(halo) }
+        Self { rank, rows, cols, local, non_local, halo: Arc::new(halo), cut_row: None }
     }
 
     /// Creates a matrix from a function: `row(i, entries)` appends the columns and values of row `i`, in any
@@ -209,6 +234,16 @@ impl<V: Value> DistributedCsr<V> {
         check_count("rows", rows.len(rank.index()))?;
         Self::from_rows(rank, rows, cols, assemble(rank, rows, entries)?)
     }
+}
+
+/// Returns an error unless a rank provides the rows that a partition assigns to it.
+pub(super) fn check_provided<V: Value>(rank: &Rank, rows: &RowPartition, block: &RowBlock<V>) -> Result<()> {
+    let (assigned, given) = (rows.len(rank.index()), block.nrows());
+    if given as u64 == assigned {
+        return Ok(());
+    }
+    let reason = format!("it assigns {assigned} rows to this rank, but {given} were given");
+    Err(Error::Partition { reason })
 }
 
 /// Default partition of columns: the rows' for a square matrix, otherwise even.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use evenpath::{DeviceCsr, Value};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::halo::Halo;
 use crate::rows::RowBlock;
 use crate::{Rank, RowPartition};
@@ -16,6 +16,8 @@ use crate::{Rank, RowPartition};
 /// *local* matrix is multiplied while elements for the *non-local* one are in transit. Both have 32-bit
 /// columns; a column of the non-local matrix is an index into the [`Halo`], which lists the required columns
 /// of other ranks. Rows without such columns are omitted from it.
+///
+/// Rows are whole, unless [`divide_evenly`](Self::divide_evenly) cut some between ranks.
 ///
 /// Matrices are canonical: columns ascend in each row, and duplicate entries are summed in the order given.
 ///
@@ -47,6 +49,26 @@ pub struct DistributedCsr<V: Value> {
     pub(super) local: DeviceCsr<V>,
     pub(super) non_local: NonLocal<V>,
     pub(super) halo: Arc<Halo>,
+    /// On all ranks if a row is cut between ranks.
+    pub(super) cut_row: Option<CutRow<V>>,
+}
+
+/// The part of a row that this rank has although its element of vectors is on an earlier rank; without rows if
+/// there is none on this rank.
+#[derive(Clone)]
+pub(crate) struct CutRow<V: Value> {
+    /// Entries in the rank's own columns.
+    pub(crate) local: DeviceCsr<V>,
+    /// Entries in columns of other ranks, one column for each column of the halo.
+    pub(crate) non_local: DeviceCsr<V>,
+    /// Halo of this row, in the partition of rows.
+    pub(crate) halo: Arc<Halo>,
+}
+
+impl<V: Value> CutRow<V> {
+    pub(crate) fn nnz(&self) -> usize {
+        self.local.nnz() + self.non_local.nnz()
+    }
 }
 
 /// Entries in columns of other ranks.
@@ -81,7 +103,15 @@ impl<V: Value> DistributedCsr<V> {
 
     /// Number of entries on this rank.
     pub fn local_nnz(&self) -> usize {
-        self.local.nnz() + self.non_local.matrix.nnz()
+        let cut_row = self.cut_row.as_ref().map_or(0, CutRow::nnz);
+        self.local.nnz() + self.non_local.matrix.nnz() + cut_row
+    }
+
+    /// Returns whether rows are cut between ranks, as [`divide_evenly`](Self::divide_evenly) may do. Products
+    /// with vectors and dense matrices support such matrices; other operations return [`Error::CutRows`] before
+    /// they send anything.
+    pub fn has_cut_rows(&self) -> bool {
+        self.cut_row.is_some()
     }
 
     /// Number of entries on all ranks. A collective operation.
@@ -93,7 +123,8 @@ impl<V: Value> DistributedCsr<V> {
         Ok(self.rank.all_reduce(&[self.local_nnz() as u64], |sum, count| sum + count)?[0])
     }
 
-    /// Partition of the rows, and thus of the elements of y in y = Ax.
+    /// Partition of the rows, and thus of the elements of y in y = Ax. A row that is cut between ranks is of the
+    /// first of them.
     pub fn row_partition(&self) -> &RowPartition {
         &self.rows
     }
@@ -103,7 +134,8 @@ impl<V: Value> DistributedCsr<V> {
         &self.cols
     }
 
-    /// Entries in this rank's own columns, counted from its first.
+    /// Entries in this rank's own columns, counted from its first; without those of a row that begins on an
+    /// earlier rank.
     pub fn local(&self) -> &DeviceCsr<V> {
         &self.local
     }
@@ -120,6 +152,15 @@ impl<V: Value> DistributedCsr<V> {
         &self.halo
     }
 
+    pub(crate) fn cut_row(&self) -> Option<&CutRow<V>> {
+        self.cut_row.as_ref()
+    }
+
+    /// Returns an error if rows are cut between ranks, the same on all ranks.
+    pub(crate) fn check_whole_rows(&self, operand: &'static str) -> Result<()> {
+        if self.has_cut_rows() { Err(Error::CutRows { operand }) } else { Ok(()) }
+    }
+
     pub(crate) fn non_local_parts(&self) -> &NonLocal<V> {
         &self.non_local
     }
@@ -132,8 +173,14 @@ impl<V: Value> DistributedCsr<V> {
     ///
     /// # Errors
     ///
-    /// If the device was lost, or the host has too little memory.
+    /// If rows are cut between ranks, the device was lost, or the host has too little memory.
     pub fn download(&self) -> Result<RowBlock<V>> {
+        self.check_whole_rows("the matrix")?;
+        self.download_own()
+    }
+
+    /// Copies the parts of this rank's rows that are on this rank.
+    pub(super) fn download_own(&self) -> Result<RowBlock<V>> {
         let (local, non_local) = (self.local.download()?, self.non_local.matrix.download()?);
         let first = self.cols.range(self.rank.index()).start;
         let mut block = RowBlock::empty();

@@ -1,6 +1,7 @@
 //! Sparse matrices over ranks.
 
 mod build;
+mod cut_rows;
 mod divide;
 mod market;
 mod matrix;

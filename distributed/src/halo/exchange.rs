@@ -214,11 +214,11 @@ impl<V: Value> HaloExchange<V> {
     /// the send buffer.
     pub(crate) fn contribute(
         &mut self,
-        product: impl FnOnce(&mut DeviceSlice<V>) -> Result<()>,
+        product: impl FnOnce(&mut DeviceDense<V>) -> Result<()>,
     ) -> Result<()> {
         let Self { stream, needed, way, .. } = self;
         stream.scope(|| {
-            product(needed.as_mut_slice())?;
+            product(needed)?;
             if let Way::Host { needed: host, .. } = way {
                 needed.as_vec().copy_to_pinned(host, 0)?;
             }

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use evenpath::hisparse::{self, DeviceHiSparse};
+use evenpath::hisparse;
 use evenpath::{Csr, Offset, Value};
 
 use super::cut::{LeafPartition, path};
 use super::matrix::DistributedHiSparse;
-use super::side::{Side, Strips};
+use super::side::Side;
+use super::tree::build_tree;
 use crate::error::{Error, Result};
 use crate::memory::filled;
-use crate::rows::{RowBlock, TripletArrays, exchange_entries};
-use crate::{DistributedCsr, Rank};
+use crate::rows::{TripletArrays, exchange_entries};
+use crate::{DistributedCsr, Rank, RowPartition};
 
 impl<V: Value> DistributedCsr<V> {
     /// Converts to a tree of D × D nodes, whose subtrees are divided among the ranks by their entries; the
@@ -26,34 +27,26 @@ impl<V: Value> DistributedCsr<V> {
         &self,
         options: hisparse::Options,
     ) -> Result<DistributedHiSparse<V, D>> {
-        let rank = self.rank();
-        let first = self.row_partition().range(rank.index()).start;
+        let first = self.row_partition().range(self.rank().index()).start;
         let block = self.download()?;
-        let leaves = LeafPartition::even(rank, leaves::<V, D>(first, &block))?;
-        let mut parts: Vec<TripletArrays<V>> = filled(&TripletArrays::default(), rank.size())?;
+        let mut entries = TripletArrays::default();
         for row in 0..block.nrows() {
-            let number = first + row as u64;
-            for (column, value) in block.entries(row) {
-                parts[leaves.owner(path::<D>(number, column))].push(number, column, value);
-            }
+            block.entries(row).for_each(|(column, value)| entries.push(first + row as u64, column, value));
         }
         drop(block);
-        let parts = exchange_entries(rank, parts)?;
-        DistributedHiSparse::from_entries(self, &parts, options)
+        let partitions = [self.row_partition(), self.col_partition()].map(|part| Arc::new(part.clone()));
+        DistributedHiSparse::divide(self.rank(), partitions, entries, options)
     }
 }
 
-/// Returns the leaves in which rows have entries, with the number of entries; a leaf occurs at least once for
-/// every row.
-fn leaves<V: Value, const D: usize>(first: u64, block: &RowBlock<V>) -> Vec<(u128, u64)> {
+/// Returns the leaves of entries, with the number of entries; a leaf occurs at least once.
+fn leaves<V: Value, const D: usize>(entries: &TripletArrays<V>) -> Vec<(u128, u64)> {
     let mut leaves: Vec<(u128, u64)> = Vec::new();
-    for row in 0..block.nrows() {
-        for &column in block.row(row).0 {
-            let path = path::<D>(first + row as u64, column);
-            match leaves.last_mut() {
-                Some(last) if last.0 == path => last.1 += 1,
-                _ => leaves.push((path, 1)),
-            }
+    for (row, column, _) in entries.iter() {
+        let path = path::<D>(row, column);
+        match leaves.last_mut() {
+            Some(last) if last.0 == path => last.1 += 1,
+            _ => leaves.push((path, 1)),
         }
     }
     leaves
@@ -82,77 +75,61 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
     ///
     /// The same as for [`DistributedCsr::from_entries`].
     pub fn to_csr(&self) -> Result<DistributedCsr<V>> {
-        let (local, non_local) = (self.local.download()?, self.non_local.download()?);
-        let row = |row: usize| match row.checked_sub(self.rows.own.len()) {
-            None => self.rows.own.index(row),
-            Some(row) => self.rows.others.index(row),
-        };
-        let own = local.iter().map(|(at, column, value)| (row(at), self.cols.own.index(column), value));
-        let others =
-            non_local.iter().map(|(at, column, value)| (row(at), self.cols.others.index(column), value));
-        DistributedCsr::from_entries(&self.rank, &self.row_partition, &self.col_partition, own.chain(others))
+        let entries = self.entries()?;
+        DistributedCsr::from_entries(&self.rank, &self.row_partition, &self.col_partition, entries.iter())
     }
 
-    /// Creates a matrix with the partitions of another from this rank's entries.
-    fn from_entries(
-        like: &DistributedCsr<V>,
+    /// Divides entries, of which each rank has some, by their leaves. Entries of the same place are summed in
+    /// the order of the ranks, and in each rank's order. The partitions are those of rows and of columns. A
+    /// collective operation.
+    pub(crate) fn divide(
+        rank: &Rank,
+        partitions: [Arc<RowPartition>; 2],
+        entries: TripletArrays<V>,
+        options: hisparse::Options,
+    ) -> Result<Self> {
+        let division = LeafPartition::even(rank, leaves::<V, D>(&entries))?;
+        let mut parts: Vec<TripletArrays<V>> = filled(&TripletArrays::default(), rank.size())?;
+        for (row, column, value) in entries.iter() {
+            parts[division.owner(path::<D>(row, column))].push(row, column, value);
+        }
+        drop(entries);
+        let parts = exchange_entries(rank, parts)?;
+        Self::from_parts(rank, partitions, division, &parts, options)
+    }
+
+    /// Creates a matrix from the entries that this rank received from each.
+    fn from_parts(
+        rank: &Rank,
+        [row_partition, col_partition]: [Arc<RowPartition>; 2],
+        division: LeafPartition,
         parts: &[TripletArrays<V>],
         options: hisparse::Options,
     ) -> Result<Self> {
-        let rank = like.rank();
+        let (nrows, ncols) = (row_partition.nrows(), col_partition.nrows());
         for (row, column, _) in parts.iter().flat_map(TripletArrays::iter) {
-            if row >= like.nrows() {
-                return Err(Error::RowOutOfRange { row, first: 0, end: like.nrows() });
+            if row >= nrows {
+                return Err(Error::RowOutOfRange { row, first: 0, end: nrows });
             }
-            if column >= like.ncols() {
-                return Err(Error::ColumnOutOfRange { row, column, cols: like.ncols() });
+            if column >= ncols {
+                return Err(Error::ColumnOutOfRange { row, column, cols: ncols });
             }
         }
         let all = |indices: fn(&TripletArrays<V>) -> &Vec<u64>| -> Vec<u64> {
             parts.iter().flat_map(|part| indices(part).iter().copied()).collect()
         };
-        let rows = Side::<D>::new(rank, like.row_partition(), &all(|part| &part.rows))?;
-        let cols = Side::<D>::new(rank, like.col_partition(), &all(|part| &part.columns))?;
-        let entries = || parts.iter().flat_map(TripletArrays::iter);
-        let row_place = |row: u64| {
-            if rows.is_own(row) {
-                rows.own.place(row)
-            } else {
-                rows.own.len() as u32 + rows.others.place(row)
-            }
+        let rows = Side::<D>::new(rank, &row_partition, all(|part| &part.rows))?;
+        let cols = Side::<D>::new(rank, &col_partition, all(|part| &part.columns))?;
+        let tree = |is_local: bool| {
+            let strips = if is_local { &cols.own } else { &cols.others };
+            let entries = parts.iter().flat_map(TripletArrays::iter);
+            let entries = entries.filter(|&(_, column, _)| cols.is_own(column) == is_local);
+            let places = |(row, column, value)| (rows.place(row), strips.place(column), value);
+            build_tree(rank, (rows.len(), strips.len()), entries.map(places), options)
         };
-        let tree = |strips: &Strips<D>, is_local: bool| {
-            let entries = entries().filter(|&(_, column, _)| cols.is_own(column) == is_local);
-            let entries = entries.map(|(row, column, value)| (row_place(row), strips.place(column), value));
-            upload(rank, (rows.own.len() + rows.others.len(), strips.len()), entries, options)
-        };
-        let local = tree(&cols.own, true)?;
-        let non_local = tree(&cols.others, false)?;
-        Ok(Self {
-            rank: rank.clone(),
-            row_partition: Arc::new(like.row_partition().clone()),
-            col_partition: Arc::new(like.col_partition().clone()),
-            rows: Arc::new(rows),
-            cols: Arc::new(cols),
-            local,
-            non_local,
-        })
+        let (local, non_local) = (tree(true)?, tree(false)?);
+        let (rows, cols, division) = (Arc::new(rows), Arc::new(cols), Arc::new(division));
+        let rank = rank.clone();
+        Ok(Self { rank, row_partition, col_partition, division, rows, cols, local, non_local })
     }
-}
-
-/// Builds the tree of these entries on the rank's device.
-fn upload<V: Value, const D: usize>(
-    rank: &Rank,
-    (rows, cols): (usize, usize),
-    entries: impl Iterator<Item = (u32, u32, V)>,
-    options: hisparse::Options,
-) -> Result<DeviceHiSparse<V, D>> {
-    let entries: Vec<(usize, usize, V)> =
-        entries.map(|(row, column, value)| (row as usize, column as usize, value)).collect();
-    let (found, limit) = (entries.len() as u64, u64::from(u32::MAX));
-    if found > limit {
-        return Err(Error::TooLarge { what: "nonzeros", found, limit });
-    }
-    let matrix: Csr<V> = Csr::from_triplets(rows, cols, entries)?;
-    Ok(rank.device().upload(&matrix)?.to_hisparse(options)?)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use evenpath::Value;
 use evenpath::hisparse::DeviceHiSparse;
 
+use super::cut::LeafPartition;
 use super::side::Side;
 use crate::error::Result;
 use crate::halo::Halo;
@@ -47,6 +48,8 @@ pub struct DistributedHiSparse<V: Value, const D: usize = 128> {
     pub(super) rank: Rank,
     pub(super) row_partition: Arc<RowPartition>,
     pub(super) col_partition: Arc<RowPartition>,
+    /// Division of the whole matrix's leaves, the same on all ranks.
+    pub(super) division: Arc<LeafPartition>,
     /// Rows of both trees: those of this rank, then those of others.
     pub(super) rows: Arc<Side<D>>,
     /// Columns: the local tree has those of this rank, the other those of others.
@@ -118,6 +121,11 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
     /// Columns in which this rank has entries but whose elements of vectors others own.
     pub fn col_halo(&self) -> &Halo {
         &self.cols.halo
+    }
+
+    /// Partitions of the elements of vectors: by rows and by columns.
+    pub(crate) fn partitions(&self) -> [Arc<RowPartition>; 2] {
+        [Arc::clone(&self.row_partition), Arc::clone(&self.col_partition)]
     }
 
     pub(crate) fn row_side(&self) -> &Side<D> {

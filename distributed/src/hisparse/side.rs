@@ -6,7 +6,7 @@ use evenpath::csr::MAX_DIMENSION;
 use evenpath::vector::Positions;
 
 use crate::error::{Error, Result};
-use crate::halo::Halo;
+use crate::halo::{Halo, expand};
 use crate::memory::{filled, reserved};
 use crate::{Rank, RowPartition};
 
@@ -34,14 +34,31 @@ impl<const D: usize> Strips<D> {
         self.strips.len() * D
     }
 
+    /// Creates the strips of rows with entries, in any order and with duplicates.
+    pub(crate) fn of(indices: Vec<u64>) -> Result<Self> {
+        let strips = Self::new(sorted(indices));
+        check_len(strips.len())?;
+        Ok(strips)
+    }
+
+    /// Returns whether rows with entries have the same tree rows as in other strips.
+    pub(super) fn are_numbered_like(&self, other: &Self) -> bool {
+        self.strips == other.strips
+    }
+
+    /// Global numbers of the rows with entries, ascending.
+    pub(crate) fn indices(&self) -> &[u64] {
+        &self.indices
+    }
+
     /// Tree row of a global row with entries.
-    pub(super) fn place(&self, index: u64) -> u32 {
+    pub(crate) fn place(&self, index: u64) -> u32 {
         let strip = self.strips.partition_point(|&strip| strip < index / D as u64);
         (strip * D + (index % D as u64) as usize) as u32
     }
 
     /// Global row of a tree row.
-    pub(super) fn index(&self, place: usize) -> u64 {
+    pub(crate) fn index(&self, place: usize) -> u64 {
         self.strips[place / D] * D as u64 + (place % D) as u64
     }
 
@@ -69,6 +86,22 @@ impl<const D: usize> Strips<D> {
     }
 }
 
+/// Sorts indices and removes duplicates.
+fn sorted(mut indices: Vec<u64>) -> Vec<u64> {
+    indices.sort_unstable();
+    indices.dedup();
+    indices
+}
+
+/// Returns an error if the trees of a rank have too many rows, or columns.
+fn check_len(len: usize) -> Result<()> {
+    let (found, limit) = (len as u64, MAX_DIMENSION as u64);
+    if found > limit {
+        return Err(Error::TooLarge { what: "rows or columns of subtrees", found, limit });
+    }
+    Ok(())
+}
+
 /// Rows, or columns, of a rank's subtrees: those whose elements of a vector this rank owns, and those that
 /// others own.
 #[derive(Debug)]
@@ -79,68 +112,89 @@ pub(crate) struct Side<const D: usize> {
     pub(crate) halo: Arc<Halo>,
     /// First element on this rank, and the number of elements.
     first: u64,
-    len: usize,
+    vector_len: usize,
 }
 
 impl<const D: usize> Side<D> {
     /// Creates the numbering of rows with entries, in any order and with duplicates, for the partition of
     /// vectors. A collective operation.
-    pub(super) fn new(rank: &Rank, partition: &RowPartition, indices: &[u64]) -> Result<Self> {
-        let mut indices = indices.to_vec();
-        indices.sort_unstable();
-        indices.dedup();
+    pub(super) fn new(rank: &Rank, partition: &RowPartition, indices: Vec<u64>) -> Result<Self> {
         let range = partition.range(rank.index());
-        let (own, others) = indices.into_iter().partition(|index| range.contains(index));
+        let (own, others) = sorted(indices).into_iter().partition(|index| range.contains(index));
         let (own, others): (Strips<D>, Strips<D>) = (Strips::new(own), Strips::new(others));
-        let (found, limit) = ((own.len() + others.len()) as u64, MAX_DIMENSION as u64);
-        if found > limit {
-            return Err(Error::TooLarge { what: "rows or columns of subtrees", found, limit });
-        }
+        check_len(own.len() + others.len())?;
         let halo = Arc::new(Halo::new(rank, partition, others.indices.clone())?);
-        let len = (range.end - range.start) as usize;
-        Ok(Self { own, others, halo, first: range.start, len })
+        let vector_len = (range.end - range.start) as usize;
+        Ok(Self { own, others, halo, first: range.start, vector_len })
+    }
+
+    /// Number of tree rows: those of this rank's strips, then those of others.
+    pub(crate) fn len(&self) -> usize {
+        self.own.len() + self.others.len()
     }
 
     /// Number of vector elements on this rank.
     pub(crate) fn vector_len(&self) -> usize {
-        self.len
+        self.vector_len
+    }
+
+    /// Tree row of a global row with entries.
+    pub(super) fn place(&self, index: u64) -> u32 {
+        if self.is_own(index) {
+            self.own.place(index)
+        } else {
+            self.own.len() as u32 + self.others.place(index)
+        }
+    }
+
+    /// Global row of a tree row.
+    pub(super) fn index(&self, place: usize) -> u64 {
+        match place.checked_sub(self.own.len()) {
+            None => self.own.index(place),
+            Some(place) => self.others.index(place),
+        }
     }
 
     /// Returns whether an element is on this rank.
     pub(super) fn is_own(&self, index: u64) -> bool {
-        index.checked_sub(self.first).is_some_and(|at| at < self.len as u64)
+        index.checked_sub(self.first).is_some_and(|at| at < self.vector_len as u64)
     }
 
-    /// Gathers the rank's elements for its own rows.
-    pub(crate) fn gather_own(&self, rank: &Rank) -> Result<Positions> {
+    /// Gathers the rank's elements, of `width` numbers each, for its own rows.
+    pub(crate) fn gather_own(&self, rank: &Rank, width: usize) -> Result<Positions> {
         // A device's vector has fewer than 2³² elements if a tree needs any.
         let sources = self.own.sources(|_, index| (index - self.first) as u32)?;
-        Ok(Positions::new(rank.device(), &sources, self.len)?)
+        positions(rank, &sources, self.vector_len, width)
     }
 
     /// Gathers the elements received from others for their rows.
-    pub(crate) fn gather_others(&self, rank: &Rank) -> Result<Positions> {
+    pub(crate) fn gather_others(&self, rank: &Rank, width: usize) -> Result<Positions> {
         let sources = self.others.sources(|at, _| at as u32)?;
-        Ok(Positions::new(rank.device(), &sources, self.halo.columns().len())?)
+        positions(rank, &sources, self.halo.columns().len(), width)
     }
 
     /// Gathers an element for each of the rank's: that of its row if the row has entries, otherwise the zero
     /// that follows the rows of others.
-    pub(crate) fn spread(&self, rank: &Rank) -> Result<Positions> {
-        let zero = self.own.len() + self.others.len();
-        let mut sources = filled(&(zero as u32), self.len)?;
+    pub(crate) fn spread(&self, rank: &Rank, width: usize) -> Result<Positions> {
+        let zero = self.len();
+        let mut sources = filled(&(zero as u32), self.vector_len)?;
         for (&index, place) in self.own.indices.iter().zip(self.own.places()) {
             sources[(index - self.first) as usize] = place;
         }
-        Ok(Positions::new(rank.device(), &sources, zero + 1)?)
+        positions(rank, &sources, zero + 1, width)
     }
 
     /// Gathers an element for each that is sent to others: that of its row, from the same elements as
     /// [`spread`](Self::spread).
-    pub(crate) fn gather_contributions(&self, rank: &Rank) -> Result<Positions> {
+    pub(crate) fn gather_contributions(&self, rank: &Rank, width: usize) -> Result<Positions> {
         let places: Vec<u32> = self.others.places().map(|place| self.own.len() as u32 + place).collect();
-        Ok(Positions::new(rank.device(), &places, self.own.len() + self.others.len() + 1)?)
+        positions(rank, &places, self.len() + 1, width)
     }
+}
+
+/// Positions on a rank's device in a vector of `len` elements of `width` numbers each.
+fn positions(rank: &Rank, elements: &[u32], len: usize, width: usize) -> Result<Positions> {
+    Ok(Positions::new(rank.device(), &expand(elements, width)?, len.saturating_mul(width))?)
 }
 
 #[cfg(test)]

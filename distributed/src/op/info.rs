@@ -59,6 +59,9 @@ pub struct DistributedPlanInfo<P> {
     pub boundary_rows: u64,
     /// Exchange with other ranks in each run.
     pub exchange: ExchangeInfo,
+    /// Part of a row that begins on an earlier rank; on all ranks if the matrix has rows that are cut
+    /// ([`divide_evenly`](DistributedCsr::divide_evenly)), without nonzeros if there is none on this rank.
+    pub cut_row: Option<DistributedCutRowInfo<P>>,
     /// Bytes of device memory that the plan holds beside the matrix: those of both parts, and the buffers of
     /// the exchange.
     pub workspace_bytes: u64,
@@ -66,6 +69,31 @@ pub struct DistributedPlanInfo<P> {
     pub pinned_bytes: u64,
     /// Milliseconds that the analysis took on the device, including both parts.
     pub analysis_ms: f64,
+}
+
+/// Part of a [`DistributedPlanInfo`]: the plans for the part of a row that a rank has although another owns its
+/// element of vectors.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct DistributedCutRowInfo<P> {
+    /// Plan of the entries in the rank's own columns.
+    pub local: P,
+    /// Plan of the entries in columns of other ranks.
+    pub non_local: P,
+    /// Number of nonzeros in the rank's own columns.
+    pub local_nonzeros: u64,
+    /// Number of nonzeros in columns of other ranks.
+    pub non_local_nonzeros: u64,
+    /// Exchange of the sums of cut rows, or for the transpose of their elements of x, in each run.
+    pub exchange: ExchangeInfo,
+}
+
+impl<P> DistributedPlanInfo<P> {
+    /// Number of all nonzeros on the rank. Compare the ranks to see how even the division is.
+    pub fn nonzeros(&self) -> u64 {
+        let cut_row = self.cut_row.as_ref().map_or(0, |cut| cut.local_nonzeros + cut.non_local_nonzeros);
+        self.local_nonzeros + self.non_local_nonzeros + cut_row
+    }
 }
 
 impl<P: fmt::Display> fmt::Display for DistributedPlanInfo<P> {
@@ -76,9 +104,18 @@ impl<P: fmt::Display> fmt::Display for DistributedPlanInfo<P> {
             f,
             "non-local part: {non_local_nonzeros} nonzeros in {boundary_rows} rows, {non_local}; {exchange}; "
         )?;
+        if let Some(cut) = &self.cut_row {
+            let DistributedCutRowInfo { local, non_local, local_nonzeros, non_local_nonzeros, exchange } =
+                cut;
+            write!(f, "part of a cut row: {local_nonzeros} local nonzeros, {local}; ")?;
+            write!(f, "{non_local_nonzeros} non-local nonzeros, {non_local}; {exchange}; ")?;
+        }
         Costs::fmt(f, self.workspace_bytes, self.pinned_bytes, self.analysis_ms)
     }
 }
+
+/// Exchange of a run, and the bytes of the workspace and the information on the plans of both parts.
+pub(super) type PartInfos<P> = (ExchangeInfo, [(u64, P); 2]);
 
 /// Costs of a plan besides the plans of its parts.
 pub(super) struct Costs {
@@ -102,14 +139,22 @@ impl Costs {
         Ok(end.elapsed_since(start)?)
     }
 
-    /// Returns the information on a plan for a matrix, given that on its local and its non-local part with
-    /// the bytes of their workspaces.
+    /// Returns the information on a plan for a matrix, given its exchange and that on its local and its
+    /// non-local part with the bytes of their workspaces, and the same for cut rows.
     pub(super) fn info<V: Value, P>(
         &self,
         matrix: &DistributedCsr<V>,
-        exchange: ExchangeInfo,
-        [(local_bytes, local), (non_local_bytes, non_local)]: [(u64, P); 2],
+        (exchange, parts): PartInfos<P>,
+        cut_row: Option<PartInfos<P>>,
     ) -> Result<DistributedPlanInfo<P>> {
+        let [(local_bytes, local), (non_local_bytes, non_local)] = parts;
+        let mut workspace_bytes = self.buffer_bytes + local_bytes + non_local_bytes;
+        let cut_row = matrix.cut_row().zip(cut_row).map(|(cut, (exchange, parts))| {
+            let [(local_bytes, local), (non_local_bytes, non_local)] = parts;
+            workspace_bytes += local_bytes + non_local_bytes;
+            let (local_nonzeros, non_local_nonzeros) = (cut.local.nnz() as u64, cut.non_local.nnz() as u64);
+            DistributedCutRowInfo { local, non_local, local_nonzeros, non_local_nonzeros, exchange }
+        });
         Ok(DistributedPlanInfo {
             local,
             non_local,
@@ -117,7 +162,8 @@ impl Costs {
             non_local_nonzeros: matrix.non_local().nnz() as u64,
             boundary_rows: matrix.non_local().nrows() as u64,
             exchange,
-            workspace_bytes: self.buffer_bytes + local_bytes + non_local_bytes,
+            cut_row,
+            workspace_bytes,
             pinned_bytes: self.pinned_bytes,
             analysis_ms: self.analysis_ms()?,
         })

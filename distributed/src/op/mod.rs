@@ -1,7 +1,9 @@
 //! Operations on distributed matrices. Each is collective.
 
+mod cut_row;
 mod hisparse;
 mod info;
+mod panels;
 mod run;
 mod spadd;
 mod spgemm;
@@ -10,10 +12,13 @@ mod spmv;
 mod spmv_transposed;
 
 pub use hisparse::{
-    DistributedHiSparseSpmvPlan, DistributedHiSparseSpmvPlanInfo, DistributedHiSparseSpmvTransposedPlan,
+    DistributedHiSparsePlanInfo, DistributedHiSparseSpgemmOptions, DistributedHiSparseSpmmPlan,
+    DistributedHiSparseSpmmPlanInfo, DistributedHiSparseSpmvPlan, DistributedHiSparseSpmvPlanInfo,
+    DistributedHiSparseSpmvTransposedPlan,
 };
 pub use info::{
-    DistributedPlanInfo, DistributedSpmmPlanInfo, DistributedSpmvPlanInfo, DistributedSpmvTransposedPlanInfo,
+    DistributedCutRowInfo, DistributedPlanInfo, DistributedSpmmPlanInfo, DistributedSpmvPlanInfo,
+    DistributedSpmvTransposedPlanInfo,
 };
 pub use spgemm::DistributedSpgemmOptions;
 pub use spmm::DistributedSpmmPlan;

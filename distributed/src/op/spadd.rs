@@ -16,11 +16,13 @@ impl<V: Value> DistributedCsr<V> {
     ///
     /// # Errors
     ///
-    /// If the matrices have different partitions, there is too little memory, or a rank failed.
+    /// If the matrices have different partitions, rows of one are cut between ranks, there is too little memory, or a rank failed.
     pub fn spadd(&self, alpha: V, b: &Self, beta: V) -> Result<Self> {
         self.rank().check_run("B", b.rank())?;
         self.row_partition().check_same("the rows of B", b.row_partition())?;
         self.col_partition().check_same("the columns of B", b.col_partition())?;
+        self.check_whole_rows("A")?;
+        b.check_whole_rows("B")?;
         let local = self.local().spadd(alpha, b.local(), beta)?;
         // The halo and the boundary rows of the union, which the non-local matrices of A and B number
         // differently.

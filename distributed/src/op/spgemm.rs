@@ -2,6 +2,7 @@
 
 use evenpath::{Csr, Value, spgemm};
 
+use super::panels::cut_panels;
 use crate::error::{Error, Operation, Result};
 use crate::rows::{RowBlock, fetch};
 use crate::{DistributedCsr, Rank, RowPartition};
@@ -48,12 +49,14 @@ impl<V: Value> DistributedCsr<V> {
     ///
     /// # Errors
     ///
-    /// If B's rows are not divided like A's columns; [`Error::PanelMemory`] if one row of B exceeds the
+    /// If B's rows are not divided like A's columns, or rows of one are cut between ranks; [`Error::PanelMemory`] if one row of B exceeds the
     /// limit; if there is too little memory, or a rank failed.
     pub fn spgemm(&self, b: &Self, options: DistributedSpgemmOptions) -> Result<Self> {
         let rank = self.rank();
         rank.check_run("B", b.rank())?;
         self.col_partition().check_same("B", b.row_partition())?;
+        self.check_whole_rows("A")?;
+        b.check_whole_rows("B")?;
         let (a, b_rows) = (self.download()?, b.download()?);
         let mut needed = a.columns().to_vec();
         needed.sort_unstable();
@@ -109,26 +112,6 @@ fn row_lengths<V: Value>(
     Ok(all)
 }
 
-/// Boundaries of panels of rows with at most `limit` bytes each.
-fn cut_panels<V: Value>(numbers: &[u64], lengths: &[u64], limit: u64) -> Result<Vec<usize>> {
-    let bytes = |length: u64| 8 + length * (8 + size_of::<V>() as u64);
-    let mut boundaries = vec![0];
-    let mut used = 0;
-    for (at, &length) in lengths.iter().enumerate() {
-        let needed = bytes(length);
-        if needed > limit {
-            return Err(Error::PanelMemory { row: numbers[at], needed, limit });
-        }
-        if used + needed > limit {
-            boundaries.push(at);
-            used = 0;
-        }
-        used += needed;
-    }
-    boundaries.push(lengths.len());
-    Ok(boundaries)
-}
-
 /// Multiplies A's columns of the given ascending numbers by B's rows of these numbers.
 fn multiply_panel<V: Value>(
     rank: &Rank,
@@ -166,19 +149,4 @@ fn compress<V: Value>(block: &RowBlock<V>, columns: &[u64]) -> Result<Csr<V>> {
         row_offsets.push(offset);
     }
     Ok(Csr::try_new(block.nrows(), columns.len(), row_offsets, column_indices, values)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn panels_keep_the_limit() {
-        // 8 bytes per row and 16 per nonzero.
-        let panels = cut_panels::<f64>(&[3, 4, 9, 10], &[1, 2, 0, 3], 64).unwrap();
-        assert_eq!(panels, [0, 2, 4]);
-        assert_eq!(cut_panels::<f64>(&[], &[], 0).unwrap(), [0, 0]);
-        let error = cut_panels::<f64>(&[3, 4], &[1, 4], 64).unwrap_err();
-        assert!(matches!(error, Error::PanelMemory { row: 4, needed: 72, limit: 64 }));
-    }
 }

@@ -6,6 +6,7 @@ use evenpath::spmm::{self, SpmmOptions};
 use evenpath::vector::Positions;
 use evenpath::{DeviceDense, Factor, Layout, Value};
 
+use super::cut_row;
 use super::info::{Costs, DistributedSpmmPlanInfo};
 use super::run::{Exclusive, factors};
 use crate::error::Result;
@@ -21,6 +22,7 @@ pub struct DistributedSpmmPlan<V: Value> {
     columns: usize,
     local: spmm::SpmmPlan<V>,
     non_local: spmm::SpmmPlan<V>,
+    cut_row: Option<[spmm::SpmmPlan<V>; 2]>,
     /// Positions in C of the elements of the non-local matrix's rows.
     boundary: Positions,
     buffers: Exclusive<SpmmBuffers<V>>,
@@ -31,6 +33,8 @@ struct SpmmBuffers<V: Value> {
     /// Product of the non-local matrix.
     partial: DeviceDense<V>,
     exchange: HaloExchange<V>,
+    /// Exchange of the sums of cut rows.
+    sums: Option<HaloExchange<V>>,
 }
 
 impl<V: Value> DistributedCsr<V> {
@@ -50,16 +54,20 @@ impl<V: Value> DistributedCsr<V> {
         let boundary = Positions::new(device, &boundary, self.local().nrows().saturating_mul(columns))?;
         let partial = device.zeros_dense(parts.rows.len(), columns, Layout::RowMajor)?;
         let exchange = HaloExchange::new(rank, self.shared_halo(), self.local().ncols(), columns, false)?;
-        let (bytes, pinned) = exchange.bytes();
-        let buffer_bytes = bytes + boundary.bytes() + (partial.as_vec().len() * size_of::<V>()) as u64;
+        let cut_row = cut_row::plans(self, |a| a.plan_spmm(options))?;
+        let sums = cut_row::exchange(self, columns, true)?;
+        let ((bytes, pinned), (sums_bytes, sums_pinned)) = (exchange.bytes(), cut_row::bytes(sums.as_ref()));
+        let partial_bytes = (partial.as_vec().len() * size_of::<V>()) as u64;
+        let buffer_bytes = bytes + sums_bytes + boundary.bytes() + partial_bytes;
         Ok(DistributedSpmmPlan {
             matrix: self.clone(),
             columns,
             local,
             non_local,
+            cut_row,
             boundary,
-            buffers: Exclusive::new(SpmmBuffers { partial, exchange }),
-            costs: Costs::new(rank, start, (buffer_bytes, pinned))?,
+            buffers: Exclusive::new(SpmmBuffers { partial, exchange, sums }),
+            costs: Costs::new(rank, start, (buffer_bytes, pinned + sums_pinned))?,
         })
     }
 }
@@ -85,13 +93,20 @@ impl<V: Value> DistributedSpmmPlan<V> {
         b.check_operand("B", rank, self.matrix.col_partition(), self.columns)?;
         c.check_operand("C", rank, self.matrix.row_partition(), self.columns)?;
         let (alpha, beta) = factors(rank, alpha, beta)?;
-        let SpmmBuffers { partial, exchange } = &mut *self.buffers.take(rank)?;
+        let SpmmBuffers { partial, exchange, sums } = &mut *self.buffers.take(rank)?;
         exchange.pack(b.local().as_vec())?;
         let sent = exchange
             .beside(HaloExchange::send, || Ok(self.local.run(alpha, b.local(), beta, c.local_mut())?))?;
         let halo = exchange.receive(&sent)?;
-        self.non_local.run(alpha, halo, V::ZERO, partial)?;
-        self.boundary.add(partial.as_vec(), c.local_mut().as_mut_slice())?;
+        let sum = |sum: &mut DeviceDense<V>| {
+            let Some([local, non_local]) = &self.cut_row else { return Ok(()) };
+            local.run(alpha, b.local(), V::ZERO, sum)?;
+            Ok(non_local.run(alpha, halo, V::ONE, sum)?)
+        };
+        cut_row::add_sums(sums.as_mut(), c.local_mut().as_mut_slice(), sum, |c| {
+            self.non_local.run(alpha, halo, V::ZERO, partial)?;
+            Ok(self.boundary.add(partial.as_vec(), c)?)
+        })?;
         exchange.finish(&sent)
     }
 
@@ -102,9 +117,16 @@ impl<V: Value> DistributedSpmmPlan<V> {
     /// If the device was lost.
     pub fn info(&self) -> Result<DistributedSpmmPlanInfo> {
         let exchange = ExchangeInfo::forward::<V>(self.matrix.rank(), self.matrix.halo(), self.columns);
-        let parts = [self.local.info()?, self.non_local.info()?];
-        let parts = parts.map(|part| (part.workspace_bytes, part));
-        self.costs.info(&self.matrix, exchange, parts)
+        let info = |plan: &spmm::SpmmPlan<V>| plan.info().map(|info| (info.workspace_bytes, info));
+        let parts = [info(&self.local)?, info(&self.non_local)?];
+        let cut_row = match (&self.cut_row, self.matrix.cut_row()) {
+            (Some([local, non_local]), Some(cut)) => {
+                let exchange = ExchangeInfo::reverse::<V>(self.matrix.rank(), &cut.halo, self.columns);
+                Some((exchange, [info(local)?, info(non_local)?]))
+            }
+            _ => None,
+        };
+        self.costs.info(&self.matrix, (exchange, parts), cut_row)
     }
 }
 

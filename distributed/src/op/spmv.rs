@@ -4,8 +4,9 @@ use std::fmt;
 
 use evenpath::spmv::SpmvOptions;
 use evenpath::vector::Positions;
-use evenpath::{DeviceVec, Factor, Value, spmv};
+use evenpath::{DeviceDense, DeviceVec, Factor, Value, spmv};
 
+use super::cut_row;
 use super::info::{Costs, DistributedSpmvPlanInfo};
 use super::run::{Exclusive, factors};
 use crate::error::Result;
@@ -18,11 +19,13 @@ use crate::{DistributedCsr, DistributedVec};
 /// A run packs the elements that other ranks need, multiplies the local matrix while they are in transit, and
 /// adds the product of the non-local matrix with the received elements. Results are the same to the last bit
 /// in every run with the same partitions, options and devices. With other partitions they differ by rounding:
-/// the sum of a row is that of its local part plus that of the other.
+/// the sum of a row is that of its local part plus that of the other. If rows are cut between ranks, each of a
+/// row's other ranks sends its sum, and the owner adds these sums last, in the order of the ranks.
 pub struct DistributedSpmvPlan<V: Value> {
     matrix: DistributedCsr<V>,
     local: spmv::SpmvPlan<V>,
     non_local: spmv::SpmvPlan<V>,
+    cut_row: Option<[spmv::SpmvPlan<V>; 2]>,
     /// Positions in y of the non-local matrix's rows.
     boundary: Positions,
     buffers: Exclusive<SpmvBuffers<V>>,
@@ -33,6 +36,8 @@ struct SpmvBuffers<V: Value> {
     /// Product of the non-local matrix.
     partial: DeviceVec<V>,
     exchange: HaloExchange<V>,
+    /// Exchange of the sums of cut rows.
+    sums: Option<HaloExchange<V>>,
 }
 
 impl<V: Value> DistributedCsr<V> {
@@ -50,15 +55,18 @@ impl<V: Value> DistributedCsr<V> {
         let boundary = Positions::new(device, &parts.rows, self.local().nrows())?;
         let partial = device.zeros(parts.rows.len())?;
         let exchange = HaloExchange::new(rank, self.shared_halo(), self.local().ncols(), 1, false)?;
-        let (bytes, pinned) = exchange.bytes();
-        let buffer_bytes = bytes + boundary.bytes() + (partial.len() * size_of::<V>()) as u64;
+        let (cut_row, sums) =
+            (cut_row::plans(self, |a| a.plan_spmv(options))?, cut_row::exchange(self, 1, true)?);
+        let ((bytes, pinned), (sums_bytes, sums_pinned)) = (exchange.bytes(), cut_row::bytes(sums.as_ref()));
+        let buffer_bytes = bytes + sums_bytes + boundary.bytes() + (partial.len() * size_of::<V>()) as u64;
         Ok(DistributedSpmvPlan {
             matrix: self.clone(),
             local,
             non_local,
+            cut_row,
             boundary,
-            buffers: Exclusive::new(SpmvBuffers { partial, exchange }),
-            costs: Costs::new(rank, start, (buffer_bytes, pinned))?,
+            buffers: Exclusive::new(SpmvBuffers { partial, exchange, sums }),
+            costs: Costs::new(rank, start, (buffer_bytes, pinned + sums_pinned))?,
         })
     }
 }
@@ -84,13 +92,20 @@ impl<V: Value> DistributedSpmvPlan<V> {
         x.check_operand("x", rank, self.matrix.col_partition())?;
         y.check_operand("y", rank, self.matrix.row_partition())?;
         let (alpha, beta) = factors(rank, alpha, beta)?;
-        let SpmvBuffers { partial, exchange } = &mut *self.buffers.take(rank)?;
+        let SpmvBuffers { partial, exchange, sums } = &mut *self.buffers.take(rank)?;
         exchange.pack(x.local())?;
         let sent = exchange
             .beside(HaloExchange::send, || Ok(self.local.run(alpha, x.local(), beta, y.local_mut())?))?;
         let halo = exchange.receive(&sent)?;
-        self.non_local.run(alpha, halo.as_vec(), V::ZERO, partial)?;
-        self.boundary.add(partial, y.local_mut())?;
+        let sum = |sum: &mut DeviceDense<V>| {
+            let Some([local, non_local]) = &self.cut_row else { return Ok(()) };
+            local.run(alpha, x.local(), V::ZERO, sum.as_mut_slice())?;
+            Ok(non_local.run(alpha, halo.as_vec(), V::ONE, sum.as_mut_slice())?)
+        };
+        cut_row::add_sums(sums.as_mut(), y.local_mut(), sum, |y| {
+            self.non_local.run(alpha, halo.as_vec(), V::ZERO, partial)?;
+            Ok(self.boundary.add(partial, y)?)
+        })?;
         exchange.finish(&sent)
     }
 
@@ -101,9 +116,16 @@ impl<V: Value> DistributedSpmvPlan<V> {
     /// If the device was lost.
     pub fn info(&self) -> Result<DistributedSpmvPlanInfo> {
         let exchange = ExchangeInfo::forward::<V>(self.matrix.rank(), self.matrix.halo(), 1);
-        let parts = [self.local.info()?, self.non_local.info()?];
-        let parts = parts.map(|part| (part.workspace_bytes, part));
-        self.costs.info(&self.matrix, exchange, parts)
+        let info = |plan: &spmv::SpmvPlan<V>| plan.info().map(|info| (info.workspace_bytes, info));
+        let parts = [info(&self.local)?, info(&self.non_local)?];
+        let cut_row = match (&self.cut_row, self.matrix.cut_row()) {
+            (Some([local, non_local]), Some(cut)) => {
+                let exchange = ExchangeInfo::reverse::<V>(self.matrix.rank(), &cut.halo, 1);
+                Some((exchange, [info(local)?, info(non_local)?]))
+            }
+            _ => None,
+        };
+        self.costs.info(&self.matrix, (exchange, parts), cut_row)
     }
 }
 

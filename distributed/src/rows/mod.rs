@@ -6,5 +6,5 @@ mod travel;
 pub use block::RowBlock;
 pub(crate) use block::canonicalize;
 pub(crate) use travel::{
-    TripletArrays, assemble, by_owner, check_owned, exchange_entries, fetch, redistribute,
+    TripletArrays, assemble, by_owner, check_owned, exchange_entries, fetch, receive_rows, redistribute,
 };

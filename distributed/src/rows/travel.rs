@@ -124,6 +124,13 @@ pub(crate) fn check_owned<'a>(
     numbers: impl Iterator<Item = &'a [u64]>,
 ) -> Result<Range<u64>> {
     let own = partition.range(rank.index());
+    check_in_range(rank, &own, numbers)?;
+    Ok(own)
+}
+
+/// Ends the work of all ranks if one sent numbers outside a range of this rank; `numbers` are those received
+/// from each.
+fn check_in_range<'a>(rank: &Rank, own: &Range<u64>, numbers: impl Iterator<Item = &'a [u64]>) -> Result<()> {
     for (from, numbers) in numbers.enumerate() {
         if let Some(number) = numbers.iter().find(|&number| !own.contains(number)) {
             let (index, Range { start, end }) = (rank.index(), own);
@@ -132,7 +139,7 @@ pub(crate) fn check_owned<'a>(
             return Err(rank.fail(from, Cause::Protocol(reason)));
         }
     }
-    Ok(own)
+    Ok(())
 }
 
 /// Groups ascending row numbers by the rank that owns them.
@@ -160,8 +167,18 @@ pub(crate) fn assemble<V: Value>(
         }
         parts[partition.owner(row)].push(row, column, value);
     }
+    receive_rows(rank, parts, partition.range(rank.index()))
+}
+
+/// Sends each rank its entries, and builds this rank's rows from those received. Entries of a row are in the
+/// order of the ranks, and in each rank's order. A collective operation.
+pub(crate) fn receive_rows<V: Value>(
+    rank: &Rank,
+    parts: Vec<TripletArrays<V>>,
+    own: Range<u64>,
+) -> Result<RowBlock<V>> {
     let parts = exchange_entries(rank, parts)?;
-    let own = check_owned(rank, partition, parts.iter().map(|part| &*part.rows))?;
+    check_in_range(rank, &own, parts.iter().map(|part| &*part.rows))?;
     let rows = (own.end - own.start) as usize;
     let mut row_offsets: Vec<usize> = zeros(rows.saturating_add(1))?;
     for &row in parts.iter().flat_map(|part| &part.rows) {

@@ -12,6 +12,13 @@ use crate::op::info::Costs;
 
 /// Choices and costs of a [`DistributedHiSparseSpmvPlan`](crate::DistributedHiSparseSpmvPlan), or of a
 /// [`DistributedHiSparseSpmvTransposedPlan`](crate::DistributedHiSparseSpmvTransposedPlan), on one rank.
+pub type DistributedHiSparseSpmvPlanInfo = DistributedHiSparsePlanInfo<hisparse::SpmvPlanInfo>;
+
+/// Choices and costs of a [`DistributedHiSparseSpmmPlan`](crate::DistributedHiSparseSpmmPlan) on one rank.
+pub type DistributedHiSparseSpmmPlanInfo = DistributedHiSparsePlanInfo<hisparse::SpmmPlanInfo>;
+
+/// Choices and costs of a plan for a [`DistributedHiSparse`] on one rank. `P` is the information on the plan of
+/// each tree. Elements of x and y are those of vectors, or of the dense matrices B and C.
 ///
 /// ```
 /// use evenpath::Device;
@@ -31,11 +38,11 @@ use crate::op::info::Costs;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct DistributedHiSparseSpmvPlanInfo {
+pub struct DistributedHiSparsePlanInfo<P> {
     /// Plan of the tree of the columns for which the rank owns elements of vectors.
-    pub local: hisparse::SpmvPlanInfo,
+    pub local: P,
     /// Plan of the tree of the columns of other ranks.
-    pub non_local: hisparse::SpmvPlanInfo,
+    pub non_local: P,
     /// Number of nonzeros of the local tree.
     pub local_nonzeros: u64,
     /// Number of nonzeros of the other tree.
@@ -53,17 +60,17 @@ pub struct DistributedHiSparseSpmvPlanInfo {
     pub analysis_ms: f64,
 }
 
-impl DistributedHiSparseSpmvPlanInfo {
-    /// Returns the information on the plans of the local tree and of the other.
+impl<P> DistributedHiSparsePlanInfo<P> {
+    /// Returns the information on a plan, given that on its local tree and on the other with the bytes of
+    /// their workspaces.
     pub(super) fn new<V: Value, const D: usize>(
         matrix: &DistributedHiSparse<V, D>,
-        (local, non_local): (&hisparse::SpmvPlan<V, D>, &hisparse::SpmvPlan<V, D>),
+        [(local_bytes, local), (non_local_bytes, non_local)]: [(u64, P); 2],
         (x_exchange, y_exchange): (ExchangeInfo, ExchangeInfo),
         costs: &Costs,
     ) -> Result<Self> {
-        let (local, non_local) = (local.info()?, non_local.info()?);
         Ok(Self {
-            workspace_bytes: costs.buffer_bytes + local.workspace_bytes + non_local.workspace_bytes,
+            workspace_bytes: costs.buffer_bytes + local_bytes + non_local_bytes,
             local,
             non_local,
             local_nonzeros: matrix.local().nnz() as u64,
@@ -76,7 +83,7 @@ impl DistributedHiSparseSpmvPlanInfo {
     }
 }
 
-impl fmt::Display for DistributedHiSparseSpmvPlanInfo {
+impl<P: fmt::Display> fmt::Display for DistributedHiSparsePlanInfo<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { local, non_local, local_nonzeros, non_local_nonzeros, x_exchange, y_exchange, .. } = self;
         write!(f, "local tree: {local_nonzeros} nonzeros, {local}; ")?;

@@ -1,11 +1,19 @@
-//! Products of distributed trees and vectors.
+//! Sums of distributed trees, and their products with vectors, dense matrices and each other.
 
+mod dense;
 mod info;
 mod operand;
 mod plan;
+mod spadd;
+mod spgemm;
+mod spmm;
 mod sums;
 mod transposed;
 
-pub use info::DistributedHiSparseSpmvPlanInfo;
+pub use info::{
+    DistributedHiSparsePlanInfo, DistributedHiSparseSpmmPlanInfo, DistributedHiSparseSpmvPlanInfo,
+};
 pub use plan::DistributedHiSparseSpmvPlan;
+pub use spgemm::DistributedHiSparseSpgemmOptions;
+pub use spmm::DistributedHiSparseSpmmPlan;
 pub use transposed::DistributedHiSparseSpmvTransposedPlan;

@@ -26,8 +26,8 @@ impl<V: Value> Operand<V> {
             elements: rank.device().zeros(own + others)?,
             own,
             others,
-            gather_own: side.gather_own(rank)?,
-            gather_others: side.gather_others(rank)?,
+            gather_own: side.gather_own(rank, 1)?,
+            gather_others: side.gather_others(rank, 1)?,
             exchange: HaloExchange::new(rank, &side.halo, side.vector_len(), 1, false)?,
         })
     }

@@ -44,7 +44,7 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
         let rank = self.rank();
         let start = rank.device().record()?;
         let (local, non_local) = (self.local().plan_spmv(options)?, self.non_local().plan_spmv(options)?);
-        let (x, y) = (Operand::new(rank, self.col_side())?, TreeSums::new(rank, self.row_side())?);
+        let (x, y) = (Operand::new(rank, self.col_side())?, TreeSums::new(rank, self.row_side(), 1)?);
         let ((x_bytes, x_pinned), (y_bytes, y_pinned)) = (x.bytes(), y.bytes());
         Ok(DistributedHiSparseSpmvPlan {
             matrix: self.clone(),
@@ -79,7 +79,7 @@ impl<V: Value, const D: usize> DistributedHiSparseSpmvPlan<V, D> {
         let (alpha, beta) = factors(rank, alpha, beta)?;
         let TreeSpmvBuffers { x: operand, y: sums } = &mut *self.buffers.take(rank)?;
         let (own, others) = (operand.own, operand.others);
-        let mut products = sums.elements.slice_mut(..sums.own + sums.others)?;
+        let mut products = sums.elements.as_mut_slice().slice_mut(..sums.own + sums.others)?;
         let fetched = operand.fetch(x.local(), |elements| {
             Ok(self.local.run(alpha, &*elements.slice(..own)?, V::ZERO, &mut products)?)
         })?;
@@ -87,8 +87,7 @@ impl<V: Value, const D: usize> DistributedHiSparseSpmvPlan<V, D> {
             let elements = operand.elements.slice(own..)?;
             self.non_local.run(alpha, &elements, V::ONE, &mut products)?;
         }
-        let TreeSums { elements, gather_contributions, exchange, .. } = &mut *sums;
-        exchange.contribute(|contributions| Ok(gather_contributions.gather(elements, contributions)?))?;
+        sums.contribute(|_| Ok(()))?;
         sums.finish(beta, y.local_mut(), |_| Ok(()))?;
         operand.exchange.finish(&fetched)
     }
@@ -102,8 +101,9 @@ impl<V: Value, const D: usize> DistributedHiSparseSpmvPlan<V, D> {
         let (matrix, rank) = (&self.matrix, self.matrix.rank());
         let x_exchange = ExchangeInfo::forward::<V>(rank, matrix.col_halo(), 1);
         let y_exchange = ExchangeInfo::reverse::<V>(rank, matrix.row_halo(), 1);
-        let plans = (&self.local, &self.non_local);
-        DistributedHiSparseSpmvPlanInfo::new(matrix, plans, (x_exchange, y_exchange), &self.costs)
+        let parts = [self.local.info()?, self.non_local.info()?];
+        let parts = parts.map(|part| (part.workspace_bytes, part));
+        DistributedHiSparseSpmvPlanInfo::new(matrix, parts, (x_exchange, y_exchange), &self.costs)
     }
 }
 

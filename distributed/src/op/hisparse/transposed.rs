@@ -47,7 +47,7 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
         let start = rank.device().record()?;
         let (local, non_local) =
             (self.local().transpose().plan_spmv(options)?, self.non_local().transpose().plan_spmv(options)?);
-        let (x, y) = (Operand::new(rank, self.row_side())?, TreeSums::new(rank, self.col_side())?);
+        let (x, y) = (Operand::new(rank, self.row_side())?, TreeSums::new(rank, self.col_side(), 1)?);
         let ((x_bytes, x_pinned), (y_bytes, y_pinned)) = (x.bytes(), y.bytes());
         Ok(DistributedHiSparseSpmvTransposedPlan {
             matrix: self.clone(),
@@ -83,11 +83,9 @@ impl<V: Value, const D: usize> DistributedHiSparseSpmvTransposedPlan<V, D> {
         let TreeSpmvTransposedBuffers { x: operand, y: sums } = &mut *self.buffers.take(rank)?;
         let fetched = operand.fetch(x.local(), |_| Ok(()))?;
         let (own, end) = (sums.own, sums.own + sums.others);
-        let TreeSums { elements, gather_contributions, exchange, .. } = &mut *sums;
-        exchange.contribute(|contributions| {
-            let others = &mut *elements.slice_mut(own..end)?;
-            self.non_local.run(alpha, &operand.elements, V::ZERO, others)?;
-            Ok(gather_contributions.gather(elements, contributions)?)
+        sums.contribute(|elements| {
+            let others = &mut *elements.as_mut_slice().slice_mut(own..end)?;
+            Ok(self.non_local.run(alpha, &operand.elements, V::ZERO, others)?)
         })?;
         sums.finish(beta, y.local_mut(), |elements| {
             let own = &mut *elements.slice_mut(..own)?;
@@ -105,8 +103,9 @@ impl<V: Value, const D: usize> DistributedHiSparseSpmvTransposedPlan<V, D> {
         let (matrix, rank) = (&self.matrix, self.matrix.rank());
         let x_exchange = ExchangeInfo::forward::<V>(rank, matrix.row_halo(), 1);
         let y_exchange = ExchangeInfo::reverse::<V>(rank, matrix.col_halo(), 1);
-        let plans = (&self.local, &self.non_local);
-        DistributedHiSparseSpmvPlanInfo::new(matrix, plans, (x_exchange, y_exchange), &self.costs)
+        let parts = [self.local.info()?, self.non_local.info()?];
+        let parts = parts.map(|part| (part.workspace_bytes, part));
+        DistributedHiSparseSpmvPlanInfo::new(matrix, parts, (x_exchange, y_exchange), &self.costs)
     }
 }
 
