@@ -78,7 +78,7 @@ pub use format::{DeviceCsr, DeviceDense, Layout};
 pub use interop::cudarc::CudarcVec;
 pub use matrix::{Coo, Csr, HiSparse, generate};
 pub use operand::Factor;
-pub use scalar::{Compute, Offset, Storage, Value, bf16, f16};
+pub use scalar::{Compute, Multiplies, Offset, Storage, Value, bf16, f16};
 pub use sequence::{merge, reduce, scan, sets, sort, vector};
 
 /// Compressed sparse rows: row offsets, column indices, values.

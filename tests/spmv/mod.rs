@@ -5,6 +5,7 @@ mod half;
 mod hot_columns;
 mod light;
 mod methods;
+mod mixed;
 mod narrow_columns;
 mod products;
 mod sliced_ell;
