@@ -94,6 +94,16 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
 }
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
+    /// The plan by [`SpmvMethod::Vector`] with blocks of `block_size` threads.
+    #[cfg(feature = "lab")]
+    pub(crate) fn plan_lanes(&self, lanes: u32, block_size: u32) -> Result<SpmvPlan<V, O>, OpError> {
+        let method = SpmvMethod::Vector { lanes: Some(lanes) };
+        SpmvPlan::analyze(self.clone(), SpmvOptions::default().with_method(method), |matrix, _| {
+            build::check_device(matrix.device(), method)?;
+            Ok(Choice::new(method, "asked for".into(), methods::lanes_in_blocks(matrix, lanes, block_size)?))
+        })
+    }
+
     /// The plan by [`SpmvMethod::Light`] with a block of `block_size` threads for as many rows.
     #[cfg(feature = "lab")]
     pub(crate) fn plan_light(&self, block_size: u32) -> Result<SpmvPlan<V, O>, OpError> {
