@@ -387,8 +387,8 @@ fn x_in_sequence_by_blocks() {
         a.values_mut().iter_mut().enumerate().for_each(|(at, value)| *value = (at % 5) as f32 - 1.0);
         let ell_r = device.upload(&EllR(&a.to_ell(UNLIMITED).expect("ELL"))).expect("upload");
         let x: Vec<f32> = (0..40).map(|column| (column * 3 % 11) as f32).collect();
-        let in_sequence = |values: &[f32]| values.iter().zip(&x).map(|(value, x)| value * x).sum::<f32>();
-        let expected: Vec<f32> = a.iter_rows().map(|row| in_sequence(row.values())).collect();
+        let product = |(slot, (column, value)): (usize, (u32, f32))| value * x[slot.min(column as usize)];
+        let expected: Vec<f32> = a.iter_rows().map(|row| row.iter().enumerate().map(product).sum()).collect();
         let x = device.upload(&x).expect("upload");
         for threads in [32, 64, 128, 256, 384, 512] {
             let mut y = device.upload(&vec![f32::NAN; a.nrows()]).expect("upload");

@@ -148,7 +148,8 @@ pub mod hisparse {
 /// Sparse matrix times dense vector, y = αAx + βy and y = αAᵀx + βy.
 ///
 /// [`DeviceCsr::plan_spmv`] and [`DeviceCsr::plan_spmv_transposed`] make plans; [`DeviceCsr::spmv`] is one
-/// product without a plan. Matrices in the formats [`coo`], [`ell`] and [`hyb`] have only a method `spmv`, which
+/// product without a plan. [`DeviceCsr::plan_spmv_mixed`] and [`DeviceCsr::spmv_mixed`] take vectors of another type than the matrix's
+/// values. Matrices in the formats [`coo`], [`ell`] and [`hyb`] have only a method `spmv`, which
 /// needs none; those of [`hisparse`] have plans of their own.
 pub mod spmv {
     pub use crate::op::{

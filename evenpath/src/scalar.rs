@@ -135,7 +135,7 @@ pub trait Storage:
 /// ```
 pub type Compute<S> = <S as Storage>::Computed;
 
-/// A type of values that multiply vectors of `T`. Sealed.
+/// A type of a matrix's values that can multiply vectors of `T`. Sealed.
 ///
 /// | values | vectors | products and sums |
 /// |---|---|---|

@@ -176,13 +176,16 @@ fn same_bits_in_every_run_and_on_all_gpus() {
 /// A part without nonzeros is not multiplied by an infinite factor, which would give NaN.
 #[test]
 fn infinite_factors() {
-    let tile = tile();
+    // The CPU has tiles of 16,384.
+    let (tile, of_cpu) = (tile(), 1 << 14);
     for DeviceUnderTest { device, .. } in devices() {
-        for lengths in [[tile, 2, tile - 5, 3], [tile - 1, tile - 1, tile, 1]] {
-            let mut a: Csr<f32> = with_row_lengths(tile, &lengths);
+        for lengths in
+            [[tile, 2, tile - 5, 3], [tile - 1, tile - 1, tile, 1], [of_cpu, 2, 5, 3], [9, of_cpu - 10, 2, 3]]
+        {
+            let mut a: Csr<f32> = with_row_lengths(of_cpu, &lengths);
             a.values_mut().iter_mut().for_each(|value| *value = value.abs() + 1.0);
             let matrix = device.upload(&a).expect("upload");
-            let x = device.upload(&vec![1.0; tile]).expect("upload");
+            let x = device.upload(&vec![1.0; of_cpu]).expect("upload");
             for method in ways(&device) {
                 let mut y = device.upload(&[f64::NAN; 4]).expect("upload");
                 multiply(&matrix, method, (f64::INFINITY, &x), (0.0, &mut y)).expect("a product");
