@@ -377,6 +377,31 @@ fn x_in_sequence() {
         assert_eq!(y.download().expect("download"), [1.0, 0.0, 3210.0], "{device}");
     }
 }
+
+/// Rows for more than one block of every size, of small integers, whose sums are exact.
+#[test]
+fn x_in_sequence_by_blocks() {
+    for DeviceUnderTest { device, .. } in devices() {
+        let lengths: Vec<usize> = (0..1100).map(|row| row * 7 % 20).collect();
+        let mut a: Csr<f32> = with_row_lengths(40, &lengths);
+        a.values_mut().iter_mut().enumerate().for_each(|(at, value)| *value = (at % 5) as f32 - 1.0);
+        let ell_r = device.upload(&EllR(&a.to_ell(UNLIMITED).expect("ELL"))).expect("upload");
+        let x: Vec<f32> = (0..40).map(|column| (column * 3 % 11) as f32).collect();
+        let product = |(slot, (column, value)): (usize, (u32, f32))| value * x[slot.min(column as usize)];
+        let expected: Vec<f32> = a.iter_rows().map(|row| row.iter().enumerate().map(product).sum()).collect();
+        let x = device.upload(&x).expect("upload");
+        for threads in [32, 64, 128, 256, 384, 512] {
+            let mut y = device.upload(&vec![f32::NAN; a.nrows()]).expect("upload");
+            ell_r.spmv_in_blocks_with_x_in_sequence(threads, 1.0, &x, 0.0, &mut y).expect("run");
+            assert!(y.download().expect("download") == expected, "{device}, {threads} threads");
+        }
+        let mut y = device.zeros(a.nrows()).expect("zeros");
+        let refused = ell_r.spmv_in_blocks_with_x_in_sequence(96, 1.0, &x, 0.0, &mut y);
+        let supported = [32, 64, 128, 256, 384, 512];
+        assert!(matches!(&refused, Err(OpError::BlockSize { supported: all, .. }) if *all == supported));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 

@@ -78,7 +78,7 @@ pub use format::{DeviceCsr, DeviceDense, Layout};
 pub use interop::cudarc::CudarcVec;
 pub use matrix::{Coo, Csr, HiSparse, generate};
 pub use operand::Factor;
-pub use scalar::{Compute, Offset, Storage, Value, bf16, f16};
+pub use scalar::{Compute, Multiplies, Offset, Storage, Value, bf16, f16};
 pub use sequence::{merge, reduce, scan, sets, sort, vector};
 
 /// Compressed sparse rows: row offsets, column indices, values.
@@ -148,7 +148,8 @@ pub mod hisparse {
 /// Sparse matrix times dense vector, y = αAx + βy and y = αAᵀx + βy.
 ///
 /// [`DeviceCsr::plan_spmv`] and [`DeviceCsr::plan_spmv_transposed`] make plans; [`DeviceCsr::spmv`] is one
-/// product without a plan. Matrices in the formats [`coo`], [`ell`] and [`hyb`] have only a method `spmv`, which
+/// product without a plan. [`DeviceCsr::plan_spmv_mixed`] and [`DeviceCsr::spmv_mixed`] take vectors of another type than the matrix's
+/// values. Matrices in the formats [`coo`], [`ell`] and [`hyb`] have only a method `spmv`, which
 /// needs none; those of [`hisparse`] have plans of their own.
 pub mod spmv {
     pub use crate::op::{

@@ -10,8 +10,10 @@ pub use evenpath_simt::half::{bf16, f16};
 /// Requirements of this crate and its kernels on scalars. They cannot be named outside the crate, so the
 /// public traits are sealed.
 mod sealed {
+    use evenpath_simt::WidenTo;
+
     /// Type in memory, converted to `C` for arithmetic.
-    pub trait KernelStored<C>: evenpath_simt::Stored<Compute = C> {}
+    pub trait KernelStored<C>: evenpath_simt::Stored<Compute = C> + WidenTo<C> {}
     impl<S: evenpath_simt::Stored> KernelStored<S::Compute> for S {}
 
     /// Type of arithmetic, or type that is only stored.
@@ -34,6 +36,31 @@ mod sealed {
 
         /// The operation for a 16-bit type.
         fn half(self) -> Self::Output;
+    }
+
+    /// Values of a matrix, with vectors of `T`.
+    pub trait WithVectors<T: super::Storage>: super::Storage + WidenTo<T::Computed> {
+        /// Calls the form of an operation for these types.
+        fn by_vectors<F: ForVectors<Self>>(operation: F) -> F::Output<T>;
+    }
+
+    /// Operation on a matrix of `S` and vectors, in a form for each relation of their types.
+    pub trait ForVectors<S: super::Storage> {
+        /// Result, for vectors of `T`.
+        type Output<T: super::Storage>;
+
+        /// The operation with vectors of the type of the values.
+        fn same(self) -> Self::Output<S>;
+
+        /// The operation with 16-bit values and vectors of the type that computes with them.
+        fn half(self) -> Self::Output<f32>
+        where
+            S: super::Storage<Computed = f32>;
+
+        /// The operation with vectors of `f64` and narrower values.
+        fn double(self) -> Self::Output<f64>
+        where
+            S: WidenTo<f64>;
     }
 
     /// Type of arithmetic in kernels.
@@ -60,7 +87,7 @@ mod sealed {
     }
 }
 
-pub(crate) use sealed::{Decimal, ForKind};
+pub(crate) use sealed::{Decimal, ForKind, ForVectors};
 
 /// An element of a matrix or a dense operand: [`struct@f16`], [`struct@bf16`], `f32` or `f64`. Sealed.
 ///
@@ -107,6 +134,65 @@ pub trait Storage:
 /// let alpha: Compute<f16> = 0.5; // an f32
 /// ```
 pub type Compute<S> = <S as Storage>::Computed;
+
+/// A type of a matrix's values that can multiply vectors of `T`. Sealed.
+///
+/// | values | vectors | products and sums |
+/// |---|---|---|
+/// | any type | the same | [`Compute`] of it |
+/// | [`struct@f16`], [`struct@bf16`] | `f32` | `f32` |
+/// | `f32` | `f64` | `f64` |
+///
+/// Values are converted exactly. A copy of a matrix in `f32` takes two thirds of the memory of one in `f64`, and a solver in `f64` that
+/// multiplies by it loses nothing but the digits of the values.
+///
+/// ```
+/// use evenpath::error::OpError;
+/// use evenpath::{DeviceCsr, DeviceVec, Multiplies, Value};
+///
+/// /// The residual b − Ax, in the type of the vectors.
+/// fn residual<S: Value + Multiplies<V>, V: Value>(
+///     a: &DeviceCsr<S>,
+///     x: &DeviceVec<V>,
+///     b: DeviceVec<V>,
+/// ) -> Result<DeviceVec<V>, OpError> {
+///     let mut residual = b;
+///     a.spmv_mixed(-V::ONE, x, V::ONE, &mut residual)?;
+///     Ok(residual)
+/// }
+/// # let device = evenpath::Device::cpu();
+/// # let a = device.upload(&evenpath::Csr::from_triplets(1, 1, [(0, 0, 0.5_f32)]).unwrap()).unwrap();
+/// # let (x, b) = (device.upload(&[2.0_f64]).unwrap(), device.upload(&[4.0]).unwrap());
+/// # assert_eq!(residual(&a, &x, b)?.download()?, [3.0]);
+/// # Ok::<(), OpError>(())
+/// ```
+pub trait Multiplies<T: Storage>: sealed::WithVectors<T> {}
+
+impl<S: sealed::WithVectors<T>, T: Storage> Multiplies<T> for S {}
+
+impl<S: Storage> sealed::WithVectors<S> for S {
+    fn by_vectors<F: ForVectors<S>>(operation: F) -> F::Output<S> {
+        operation.same()
+    }
+}
+
+impl sealed::WithVectors<f32> for f16 {
+    fn by_vectors<F: ForVectors<Self>>(operation: F) -> F::Output<f32> {
+        operation.half()
+    }
+}
+
+impl sealed::WithVectors<f32> for bf16 {
+    fn by_vectors<F: ForVectors<Self>>(operation: F) -> F::Output<f32> {
+        operation.half()
+    }
+}
+
+impl sealed::WithVectors<f64> for f32 {
+    fn by_vectors<F: ForVectors<Self>>(operation: F) -> F::Output<f64> {
+        operation.double()
+    }
+}
 
 /// A type of arithmetic: `f32` or `f64`. Sealed.
 ///

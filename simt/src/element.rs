@@ -189,6 +189,26 @@ macro_rules! stored_as_computed {
 }
 stored_as_computed!(f32, f64);
 
+/// An element as memory holds it that computations in `V` take: a value of a matrix whose products are computed and summed in `V`.
+pub trait WidenTo<V>: Element {
+    /// Returns the same number; exact.
+    fn widen_to(self) -> V;
+}
+
+impl<S: Stored> WidenTo<S::Compute> for S {
+    #[device]
+    fn widen_to(self) -> S::Compute {
+        self.widen()
+    }
+}
+
+impl WidenTo<f64> for f32 {
+    #[device]
+    fn widen_to(self) -> f64 {
+        f64::from(self)
+    }
+}
+
 macro_rules! half_elements {
     ($($type:ident: $name:ident, $widen:expr, $narrow:expr;)*) => {$(
         impl Element for $type {

@@ -7,7 +7,7 @@ use evenpath::generate::{Kind, generate};
 use evenpath::hisparse::{self, DeviceHiSparse, HiSparse};
 use evenpath::hyb::HybOptions;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Csr, Device, DeviceVec, Offset, Storage, Value, bf16, f16};
+use evenpath::{Csr, Device, DeviceVec, Multiplies, Offset, Storage, Value, bf16, f16};
 
 use super::products::{
     add, add_coo, add_once, add_trees, add_trees_queued, block_of_tree, diagonal_of_tree, multiply_trees,
@@ -71,6 +71,8 @@ pub(super) fn operations() -> Vec<Operation> {
     operations! {
         "SpMV, CSR", "`DeviceCsr::plan_spmv`", spmv [f16 bf16 f32 f64] [u32 u64] true, true, true;
         "SpMV, CSR, once", "`DeviceCsr::spmv`", spmv_once [f32 f64] [u32 u64] true, true, true;
+        "SpMV, CSR, mixed", "`DeviceCsr::plan_spmv_mixed`", spmv_mixed [f32] [u32 u64] true, true, true;
+        "SpMV, CSR, mixed, once", "`DeviceCsr::spmv_mixed`", spmv_mixed_once [f32] [u32 u64] true, true, true;
         "SpMV, COO", "`DeviceCoo::spmv`", spmv_coo [f32 f64] [] true, true, true;
         "SpMV, ELL", "`DeviceEll::spmv`", spmv_ell [f32 f64] [] true, true, true;
         "SpMV, ELL-R", "`DeviceEllR::spmv`", spmv_ell_r [f32 f64] [] true, true, true;
@@ -169,6 +171,24 @@ fn spmv_once<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -
     let x = device.upload(&numbers::<V>(a.ncols())).expect("upload");
     uploaded();
     product(device, a.nrows(), x, move |x, y| a.spmv(V::ONE, x, V::ZERO, y))
+}
+
+fn spmv_mixed<S: Value + Multiplies<f64>, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<S, O>()).expect("upload");
+    let x = device.upload(&numbers::<f64>(a.ncols())).expect("upload");
+    uploaded();
+    let plan = a.plan_spmv_mixed(SpmvOptions::default()).expect("plan");
+    product(device, a.nrows(), x, move |x, y| plan.run(1.0, x, 0.0, y))
+}
+
+fn spmv_mixed_once<S: Value + Multiplies<f64>, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
+    let a = device.upload(&matrix::<S, O>()).expect("upload");
+    let x = device.upload(&numbers::<f64>(a.ncols())).expect("upload");
+    uploaded();
+    product(device, a.nrows(), x, move |x, y| a.spmv_mixed(1.0, x, 0.0, y))
 }
 
 macro_rules! without_plan {

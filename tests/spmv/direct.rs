@@ -13,7 +13,7 @@ use evenpath_tests::{
 use proptest::prelude::*;
 
 fn tile() -> usize {
-    tile_len::<MergeSearchTile<f64, u32>>()
+    tile_len::<MergeSearchTile<f64, f64, u32>>()
 }
 
 fn check_types(device: &Device, cols: usize, lengths: &[usize]) {
@@ -27,7 +27,7 @@ fn check_types(device: &Device, cols: usize, lengths: &[usize]) {
 
 #[test]
 fn tiles_of_all_types_have_one_length() {
-    assert_eq!(evenpath_tests::tile_lens::<MergeSearchTile<f64, u32>>().len(), 1);
+    assert_eq!(evenpath_tests::tile_lens::<MergeSearchTile<f64, f64, u32>>().len(), 1);
 }
 
 #[test]

@@ -4,7 +4,9 @@ use evenpath::device::DeviceKind;
 use evenpath::error::OpError;
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlan};
-use evenpath::{Compute, Csr, Device, DeviceCsr, DeviceDense, Factor, Layout, Offset, Storage, bf16, f16};
+use evenpath::{
+    Compute, Csr, Device, DeviceCsr, DeviceDense, Factor, Layout, Multiplies, Offset, Storage, bf16, f16,
+};
 use evenpath_tests::{DeviceUnderTest, devices, spmm as oracle, unlike_devices, with_row_lengths};
 
 /// Makes a plan: [`DeviceCsr::plan_spmv`] or [`DeviceCsr::plan_spmv_mixed`].
@@ -36,7 +38,7 @@ fn matrices<S: Storage, O: Offset>() -> Vec<Csr<S, O>> {
 }
 
 /// Runs a plan, with y filled with NaN if β is zero, and compares with the oracle.
-fn check<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>>(
+fn check<S: Multiplies<T>, O: Offset, T: Storage<Computed = Compute<S>>>(
     device: &Device,
     a: &Csr<S, O>,
     plan: Plan<S, O, T>,
@@ -57,7 +59,10 @@ fn check<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>>(
     }
 }
 
-fn check_all<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>>(device: &Device, plan: Plan<S, O, T>) {
+fn check_all<S: Multiplies<T>, O: Offset, T: Storage<Computed = Compute<S>>>(
+    device: &Device,
+    plan: Plan<S, O, T>,
+) {
     for a in matrices() {
         for factors in [(1.0, 0.0), (-1.5, 0.75), (0.0, 1.0)] {
             check(device, &a, plan, factors);
@@ -70,8 +75,8 @@ fn all_shapes_and_types() {
     for DeviceUnderTest { device, .. } in devices() {
         check_all::<f16, u32, _>(&device, DeviceCsr::plan_spmv);
         check_all::<bf16, u64, _>(&device, DeviceCsr::plan_spmv);
-        check_all::<f16, u64, _>(&device, DeviceCsr::plan_spmv_mixed);
-        check_all::<bf16, u32, _>(&device, DeviceCsr::plan_spmv_mixed);
+        check_all::<f16, u64, f32>(&device, DeviceCsr::plan_spmv_mixed);
+        check_all::<bf16, u32, f32>(&device, DeviceCsr::plan_spmv_mixed);
     }
 }
 
@@ -154,7 +159,10 @@ fn another_devices_choices_are_repeated() {
 /// Small integers, so that sums are exact in any order and are exact in 16 bits.
 #[test]
 fn factors_on_the_device() {
-    fn check<S: Storage<Computed = f32>, T: Storage<Computed = f32>>(device: &Device, plan: Plan<S, u32, T>) {
+    fn check<S: Multiplies<T> + Storage<Computed = f32>, T: Storage<Computed = f32>>(
+        device: &Device,
+        plan: Plan<S, u32, T>,
+    ) {
         let triplets = [(0, 0, 2.0), (0, 4, 3.0), (2, 1, -5.0), (3, 3, 7.0_f32)];
         let a = Csr::from_triplets(4, 5, triplets).expect("a matrix").into_values::<S>();
         let plan = plan(&device.upload(&a).expect("upload"), SpmvOptions::default()).expect("a plan");
@@ -183,15 +191,15 @@ fn factors_on_the_device() {
     for DeviceUnderTest { device, .. } in devices() {
         check::<f16, _>(&device, DeviceCsr::plan_spmv);
         check::<bf16, _>(&device, DeviceCsr::plan_spmv);
-        check::<f16, _>(&device, DeviceCsr::plan_spmv_mixed);
-        check::<bf16, _>(&device, DeviceCsr::plan_spmv_mixed);
+        check::<f16, f32>(&device, DeviceCsr::plan_spmv_mixed);
+        check::<bf16, f32>(&device, DeviceCsr::plan_spmv_mixed);
     }
 }
 
 /// Vectors that begin anywhere: nothing around y is written, and bits do not depend on it.
 #[test]
 fn slices_at_any_address() {
-    fn check<S: Storage, T: Storage<Computed = Compute<S>>>(device: &Device, plan: Plan<S, u32, T>) {
+    fn check<S: Multiplies<T>, T: Storage<Computed = Compute<S>>>(device: &Device, plan: Plan<S, u32, T>) {
         const SPARE: usize = 9;
         let a: Csr<S> = matrix(900, &[vec![3, 0, 900, 17], vec![2; 70]].concat());
         let plan = plan(&device.upload(&a).expect("upload"), SpmvOptions::default()).expect("a plan");
@@ -216,7 +224,7 @@ fn slices_at_any_address() {
     }
     for DeviceUnderTest { device, .. } in devices() {
         check::<f16, _>(&device, DeviceCsr::plan_spmv);
-        check::<bf16, _>(&device, DeviceCsr::plan_spmv_mixed);
+        check::<bf16, f32>(&device, DeviceCsr::plan_spmv_mixed);
     }
 }
 

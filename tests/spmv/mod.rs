@@ -3,8 +3,10 @@
 mod direct;
 mod half;
 mod hot_columns;
+mod lanes_in_blocks;
 mod light;
 mod methods;
+mod mixed;
 mod narrow_columns;
 mod products;
 mod sliced_ell;

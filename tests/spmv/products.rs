@@ -51,7 +51,7 @@ fn odd_shapes() {
 /// Numbers of row ends plus nonzeros around those at which one more tile, or one more thread, starts.
 #[test]
 fn sizes_around_tile_edges() {
-    let tile = tile_len::<MergeTile<f64, u32>>();
+    let tile = tile_len::<MergeTile<f64, f64, u32>>();
     for under_test in devices() {
         for items in [6, 7, 8, tile - 1, tile, tile + 1, 2 * tile - 1, 2 * tile, 2 * tile + 1] {
             check_on(&under_test.device, &with_row_lengths::<f64, u32>(items, &[items - 1]), 1.0, 0.0);
@@ -71,7 +71,7 @@ fn sizes_around_tile_edges() {
 /// Rows so long that the carries of many tiles are added to one row, by one thread and by a block.
 #[test]
 fn rows_over_many_tiles() {
-    let tile = tile_len::<MergeTile<f64, u32>>();
+    let tile = tile_len::<MergeTile<f64, f64, u32>>();
     for under_test in devices() {
         for tiles in [2, 15, 16, 17, 18, 40] {
             let long = tiles * tile;
@@ -104,7 +104,7 @@ fn rows_over_any_number_of_tiles() {
         let many: &[usize] = if under_test.fast { &[63, 65, 129, 384, 513, 5000] } else { &[63, 65, 385] };
         for &tiles in many {
             for method in [SpmvMethod::MergePath, SpmvMethod::Flat] {
-                let long = tiles * tile_len::<MergeTile<f64, u32>>() - 5;
+                let long = tiles * tile_len::<MergeTile<f64, f64, u32>>() - 5;
                 let matrix = with_row_lengths::<f64, u32>(long, &[9, 1300, 0, long, 1300, 0]);
                 check_spmv(&under_test.device, &matrix, method, 1.5, -0.5);
             }
@@ -146,7 +146,7 @@ fn nan_propagates() {
 /// the tile after its nonzeros.
 #[test]
 fn infinite_factors() {
-    let tile = tile_len::<MergeTile<f64, u32>>();
+    let tile = tile_len::<MergeTile<f64, f64, u32>>();
     for under_test in devices() {
         let a: Csr<f64> = with_row_lengths(tile, &[tile, 2, tile - 5, 3]);
         let a = a.into_positive();

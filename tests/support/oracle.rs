@@ -10,7 +10,7 @@ pub struct Expected {
 
 /// Computes y = αAx + βy in f64, by definition. The bound is (n + 3)·ε·(|α|·Σ|a||x| + |β||y|) for a row of n
 /// nonzeros and the unit roundoff ε of `V`, times two, for the errors of both results.
-pub fn spmv<V: Value, O: Offset>(a: &Csr<V, O>, alpha: V, x: &[V], beta: V, y: &[V]) -> Expected {
+pub fn spmv<S: Storage, V: Value, O: Offset>(a: &Csr<S, O>, alpha: V, x: &[V], beta: V, y: &[V]) -> Expected {
     let mut values = vec![0.0; a.nrows()];
     let mut magnitudes = vec![0.0; a.nrows()];
     let mut counts = vec![0_u64; a.nrows()];

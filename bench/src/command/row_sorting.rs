@@ -63,7 +63,8 @@ fn row_sorting<V: PeerValue>(arguments: &Arguments) -> Result<Report, Box<dyn Er
     };
     let peers = Peers::default();
     let bench = Bench::unlimited(&device, &peers, run.repetitions(&device));
-    let figures = row_sorting::measure(&bench, &a, PaddingLimit::Times(*padding), &[])?;
+    let figures =
+        row_sorting::measure(&bench, &a, PaddingLimit::Times(*padding), &row_sorting::Variants::default())?;
     if let Some(error) = figures.own("ELL").and_then(|ell| ell.error.as_ref().filter(|_| ell.ms.is_none())) {
         return Err(error.clone().into());
     }

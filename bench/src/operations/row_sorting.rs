@@ -11,7 +11,7 @@ use evenpath::hyb::HybOptions;
 use evenpath::row_order::RowOrder;
 use evenpath::spmv::{SpmvMethod, SpmvOptions};
 use evenpath::{Csr, DeviceVec};
-use evenpath_lab::{EllOptions, EllVariants, XInSequence};
+use evenpath_lab::{EllOptions, EllVariants, LanesInBlocks, XInSequence};
 
 use super::bench::{Bench, Measured};
 use super::spmv::{Reference, work};
@@ -47,8 +47,28 @@ pub(crate) fn length_at(percent: usize) -> String {
 /// Options for the formats with one thread per row, and the end of the names of what they are measured with.
 pub(crate) type NamedOptions = (String, EllOptions);
 
-/// Measures, in both orders of the rows: CSR with one thread per row (on the CPU, one task), HYB, ELL and ELL-R, these with the
-/// default options and each of the others; and CSR with a warp per row and on one thread of the CPU. Without a sorted
+/// Variants to measure on GPUs besides the library's own.
+#[derive(Default)]
+pub(crate) struct Variants {
+    /// Options of ELL and ELL-R.
+    pub(crate) ell: Vec<NamedOptions>,
+    /// Threads per block of CSR with a thread or a warp per row.
+    pub(crate) csr: Vec<u32>,
+    /// Threads per block of ELL-R that reads x in sequence.
+    pub(crate) in_sequence: Vec<u32>,
+}
+
+/// The names of CSR with a warp per row, and of ELL-R that reads x in sequence.
+pub(crate) const WARP_PER_ROW: &str = "warp per row";
+pub(crate) const IN_SEQUENCE: &str = ", x in sequence";
+
+/// The end of the name of a variant with this many threads per block.
+pub(crate) fn in_blocks(threads: u32) -> String {
+    format!(", {threads} threads")
+}
+
+/// Measures, in both orders of the rows: CSR with one thread per row (on the CPU, one task), HYB, ELL and ELL-R; and CSR with a warp
+/// per row and on one thread of the CPU. On GPUs also in all variants. Without a sorted
 /// product that restores the order of y, the result of one is not checked, nor is that of a product that reads x in sequence
 /// instead of by column.
 ///
@@ -59,7 +79,7 @@ pub(crate) fn measure<V: PeerValue>(
     bench: &Bench<'_>,
     matrix: &Csr<V>,
     limit: PaddingLimit,
-    options: &[NamedOptions],
+    variants: &Variants,
 ) -> Measured {
     let (sorted, order) = matrix.sort_rows_by_length();
     let host_x = random_vector::<V>(matrix.ncols(), 1);
@@ -73,8 +93,13 @@ pub(crate) fn measure<V: PeerValue>(
     let mut runs = Runs { bench, matrix, sorted, order, x, reference, ours: Vec::new() };
     runs.csr()?;
     runs.hyb()?;
-    runs.warp()?;
-    runs.ell(limit, options)?;
+    if bench.device.kind() == DeviceKind::Cpu {
+        runs.ell(limit, &[], &[])?;
+    } else {
+        runs.warp()?;
+        runs.csr_in_blocks(&variants.csr)?;
+        runs.ell(limit, &variants.ell, &variants.in_sequence)?;
+    }
     runs.for_warps(&for_warps, limit)?;
     runs.ours.push(Contender {
         name: "one CPU thread".into(),
@@ -165,19 +190,39 @@ impl<V: PeerValue> Runs<'_, V> {
         self.run("HYB sorted", false, |x, y| sorted.spmv(V::ONE, x, V::ZERO, y))
     }
 
-    /// CSR with a warp per row, except on the CPU.
+    /// CSR with a warp per row.
     fn warp(&mut self) -> Result<(), Box<dyn Error>> {
-        let device = self.bench.device;
-        if !SpmvMethod::Warp.runs_on(device.kind()) {
-            return Ok(());
-        }
         let options = SpmvOptions::default().with_method(SpmvMethod::Warp);
-        let plan = device.upload(self.matrix)?.plan_spmv(options)?;
-        self.run("warp per row", true, |x, y| plan.run(V::ONE, x, V::ZERO, y))
+        let plan = self.bench.device.upload(self.matrix)?.plan_spmv(options)?;
+        self.run(WARP_PER_ROW, true, |x, y| plan.run(V::ONE, x, V::ZERO, y))
     }
 
-    /// ELL, ELL-R and sorted ELL-R by all options, which only kernels have; and ELL-R with x in sequence.
-    fn ell(&mut self, limit: PaddingLimit, options: &[NamedOptions]) -> Result<(), Box<dyn Error>> {
+    /// CSR with a thread and with a warp per row, by threads per block.
+    fn csr_in_blocks(&mut self, block_sizes: &[u32]) -> Result<(), Box<dyn Error>> {
+        let device = self.bench.device;
+        let (matrix, sorted) = (device.upload(self.matrix)?, device.upload(&self.sorted)?);
+        for &threads in block_sizes {
+            for (name, matrix, lanes, is_product) in [
+                ("CSR", &matrix, 1, true),
+                ("CSR sorted", &sorted, 1, false),
+                (WARP_PER_ROW, &matrix, 32, true),
+            ] {
+                let plan = matrix.plan_lanes_in_blocks(lanes, threads)?;
+                let name = format!("{name}{}", in_blocks(threads));
+                self.run(&name, is_product, |x, y| plan.run(V::ONE, x, V::ZERO, y))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// ELL, ELL-R and sorted ELL-R by the default options and the others; and ELL-R with x in sequence, with the default blocks and
+    /// those of these sizes.
+    fn ell(
+        &mut self,
+        limit: PaddingLimit,
+        options: &[NamedOptions],
+        block_sizes: &[u32],
+    ) -> Result<(), Box<dyn Error>> {
         let (plain, sorted) = match (self.matrix.to_ell(limit), self.sorted.to_ell(limit)) {
             (Ok(plain), Ok(sorted)) => (plain, sorted),
             (Err(error), _) | (_, Err(error)) => {
@@ -190,18 +235,32 @@ impl<V: PeerValue> Runs<'_, V> {
         let ell = device.upload(&plain)?;
         let ell_r = device.upload(&EllR(&plain))?;
         let sorted = device.upload(&EllR(&sorted))?.with_row_order(&order)?;
-        let others = if device.kind() == DeviceKind::Cpu { &[] } else { options };
-        for (end, options) in [&[(String::new(), EllOptions::default())], others].concat() {
+        for (end, options) in [&[(String::new(), EllOptions::default())], options].concat() {
             let name = |format| format!("{format}{end}");
             self.run(&name("ELL"), true, |x, y| ell.spmv_with(options, V::ONE, x, V::ZERO, y))?;
             self.run(&name("ELL-R"), true, |x, y| ell_r.spmv_with(options, V::ONE, x, V::ZERO, y))?;
             self.run(&name("ELL-R sorted"), true, |x, y| sorted.spmv_with(options, V::ONE, x, V::ZERO, y))?;
         }
-        let mut in_sequence = |name, matrix: &DeviceEllR<V>| {
-            self.run(name, false, |x, y| matrix.spmv_with_x_in_sequence(V::ONE, x, V::ZERO, y))
-        };
-        in_sequence("ELL-R, x in sequence", &ell_r)?;
-        in_sequence("ELL-R sorted, x in sequence", &sorted)
+        self.in_sequence("ELL-R", &ell_r, block_sizes)?;
+        self.in_sequence("ELL-R sorted", &sorted, block_sizes)
+    }
+
+    /// ELL-R with x in sequence, with the default blocks and those of these sizes.
+    fn in_sequence(
+        &mut self,
+        name: &str,
+        matrix: &DeviceEllR<V>,
+        block_sizes: &[u32],
+    ) -> Result<(), Box<dyn Error>> {
+        let own = format!("{name}{IN_SEQUENCE}");
+        self.run(&own, false, |x, y| matrix.spmv_with_x_in_sequence(V::ONE, x, V::ZERO, y))?;
+        for &threads in block_sizes {
+            let name = format!("{name}{}{IN_SEQUENCE}", in_blocks(threads));
+            self.run(&name, false, |x, y| {
+                matrix.spmv_in_blocks_with_x_in_sequence(threads, V::ONE, x, V::ZERO, y)
+            })?;
+        }
+        Ok(())
     }
 
     /// Sorted ELL-R with the row order that loads the fewest bytes.

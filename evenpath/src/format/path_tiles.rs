@@ -5,7 +5,7 @@ use evenpath_simt::kernel::Kernel;
 
 use crate::device::{DeviceError, DeviceVec, Launch, Launcher};
 use crate::format::DeviceCsr;
-use crate::{Offset, Value};
+use crate::{Offset, Storage};
 
 /// A division of a matrix into equal parts of row ends plus nonzeros.
 #[derive(Debug)]
@@ -18,8 +18,8 @@ pub(crate) struct PathTiles {
 
 impl PathTiles {
     /// Divides a matrix on a device with kernels into tiles of a kernel.
-    pub(crate) fn find<V: Value, O: Offset, K: Kernel>(
-        matrix: &DeviceCsr<V, O>,
+    pub(crate) fn find<S: Storage, O: Offset, K: Kernel>(
+        matrix: &DeviceCsr<S, O>,
         launcher: Launcher<K>,
     ) -> Result<(Self, Launch<K>), DeviceError> {
         let device = matrix.device();

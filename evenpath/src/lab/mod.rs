@@ -2,6 +2,7 @@
 
 mod diagnostics;
 mod ell;
+mod lanes;
 mod light;
 mod phases;
 mod published;
@@ -9,6 +10,7 @@ mod tiles;
 
 pub use diagnostics::{Diagnostics, measure_driver_calls};
 pub use ell::{EllOptions, EllVariants, XInSequence, XLoads};
+pub use lanes::LanesInBlocks;
 pub use light::LightByRows;
 pub use phases::two_level_sort_phases;
 pub use published::table2;

@@ -8,7 +8,7 @@ use crate::matrix::first_descent;
 use crate::operand::check::{check_shape, check_slices};
 use crate::operand::{OpError, countable};
 use crate::operation::Elementwise;
-use crate::{Csr, Offset, Value};
+use crate::{Csr, Multiplies, Offset, Value};
 
 /// Products and sums. They run on all threads of the CPU, and are the same to the last bit in every run; to
 /// compute on a GPU, [`upload`](crate::Device::upload) the matrix.
@@ -55,6 +55,33 @@ impl<V: Value, O: Offset> Csr<V, O> {
         let groups = SpmvGroups::Ignored;
         let tiles = SpmvTiles::new(self.row_offsets(), self.column_indices(), cut, groups);
         tiles.multiply(self.view(), alpha, x, beta, y);
+        Ok(())
+    }
+
+    /// Computes y = `alpha`·A·`x` + `beta`·y like [`spmv`](Self::spmv), with x, y and factors of a type that the values
+    /// [multiply](Multiplies), in which products are computed and summed: `f64` for a matrix of `f32`.
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    ///
+    /// let a: Csr<f32> = Csr::from_triplets(1, 2, [(0, 0, 0.5), (0, 1, 2.0)])?;
+    /// let mut y = [0.0];
+    /// a.spmv_mixed(1.0, &[2.0, 1e-12], 0.0, &mut y)?; // x and y of f64
+    /// assert_eq!(y, [1.000000000002]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If a vector has the wrong length; then nothing is written.
+    pub fn spmv_mixed<T: Value>(&self, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<(), OpError>
+    where
+        V: Multiplies<T>,
+    {
+        check_slices(self.shape(), x, y)?;
+        let (cut, _) = SpmvCut::choose(self.row_offsets());
+        let tiles = SpmvTiles::by_rows(self.row_offsets(), self.column_indices(), cut);
+        tiles.multiply_wide(self.view(), alpha, x, beta, y);
         Ok(())
     }
 

@@ -20,9 +20,9 @@ use crate::{Compute, Offset, Storage, Value};
 ///   owners.
 pub(super) struct SpmvCall<'a, S: Storage, O: Offset, T: Storage = S> {
     pub(super) matrix: &'a DeviceCsr<S, O>,
-    pub(super) alpha: Compute<S>,
+    pub(super) alpha: Compute<T>,
     pub(super) x: &'a DeviceSlice<T>,
-    pub(super) beta: Compute<S>,
+    pub(super) beta: Compute<T>,
     pub(super) y: &'a mut DeviceSlice<T>,
     _checked: Checked,
 }
@@ -38,8 +38,8 @@ impl<'a, S: Storage, O: Offset, T: Storage> SpmvCall<'a, S, O, T> {
     /// If a vector has the wrong length, or is on another device.
     pub(super) fn new(
         matrix: &'a DeviceCsr<S, O>,
-        (alpha, x): (Compute<S>, &'a DeviceSlice<T>),
-        (beta, y): (Compute<S>, &'a mut DeviceSlice<T>),
+        (alpha, x): (Compute<T>, &'a DeviceSlice<T>),
+        (beta, y): (Compute<T>, &'a mut DeviceSlice<T>),
     ) -> Result<Self, OpError> {
         let device = matrix.device();
         check_product(device, matrix.shape(), x, y)?;
@@ -47,7 +47,7 @@ impl<'a, S: Storage, O: Offset, T: Storage> SpmvCall<'a, S, O, T> {
     }
 }
 
-impl<'a, V: Value, O: Offset> SpmvCall<'a, V, O> {
+impl<S: Storage, O: Offset, V: Value> SpmvCall<'_, S, O, V> {
     /// Launches the kernel that `kernel` creates from the product y = αAx + βy.
     ///
     /// # Errors
@@ -60,10 +60,10 @@ impl<'a, V: Value, O: Offset> SpmvCall<'a, V, O> {
     pub(super) unsafe fn launch<K: Kernel>(
         &mut self,
         launch: &Launch<K>,
-        kernel: impl FnOnce(kernels::SpmvArguments<V, O>) -> K,
+        kernel: impl FnOnce(kernels::MixedArguments<S, V, O>) -> K,
     ) -> Result<(), DeviceError> {
         let values = self.matrix.values();
-        let product = kernels::SpmvArguments {
+        let product = kernels::MixedArguments {
             matrix: self.matrix.pattern().with_values(&values),
             x: self.x.as_global(),
             update: update(self.alpha, self.beta, self.y),
@@ -71,7 +71,9 @@ impl<'a, V: Value, O: Offset> SpmvCall<'a, V, O> {
         // SAFETY: an `SpmvCall` guarantees its operands; the caller guarantees the rest.
         unsafe { launch.launch(kernel(product)) }
     }
+}
 
+impl<'a, V: Value, O: Offset> SpmvCall<'a, V, O> {
     /// The operands of y = αAᵀx + βy.
     ///
     /// # Errors

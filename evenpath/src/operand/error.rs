@@ -83,6 +83,18 @@ pub enum OpError {
         /// The name of the method for this type.
         usable: &'static str,
     },
+    /// The method does not support vectors of a wider type than the matrix's values.
+    #[error("SpMV by `{method}` does not support values of {values} with vectors of {vectors}; {usable}")]
+    MethodOfVectors {
+        /// The name of the method.
+        method: &'static str,
+        /// The type of the values.
+        values: &'static str,
+        /// The type of the vectors.
+        vectors: &'static str,
+        /// The names of the methods for these types, with a verb.
+        usable: &'static str,
+    },
     /// The method does not support this number of lanes per row.
     #[error("method `{method}` does not support {lanes} lanes per row; it supports 1, 2, 4, 8, 16 and 32")]
     Lanes {

@@ -80,7 +80,8 @@ mod tests {
                 assert!(found.is_some(), "{block_size} x {items_per_thread} for {}", entry.value);
             }
         }
-        check::<MergeTile<f32, u32>, MergeTile<f64, u32>>(SPMV_MERGE);
+        check::<MergeTile<f32, f32, u32>, MergeTile<f64, f64, u32>>(SPMV_MERGE);
+        check::<MergeTile<f32, f32, u32>, MergeTile<f32, f64, u32>>(SPMV_MERGE);
         check::<FlatTile<f32, u32>, FlatTile<f64, u32>>(SPMV_FLAT);
         check::<AdaptiveRows<f32, u32>, AdaptiveRows<f64, u32>>(SPMV_ADAPTIVE);
     }

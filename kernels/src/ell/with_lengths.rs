@@ -35,6 +35,11 @@ kernel! {
                 (f32 as f32_plain, PlainByColumn, 256, 8), (f32 as f32_plain_32, PlainByColumn, 32, 8),
                 (f64 as f64_plain, PlainByColumn, 256, 4),
             ], B x N;
+        spmv_ell_r_{V}_x_in_sequence in ell_in_sequence:
+            (V, X, B) in [
+                (f32 as f32_32, InSequence, 32), (f32 as f32_64, InSequence, 64), (f32 as f32_128, InSequence, 128),
+                (f32 as f32_384, InSequence, 384), (f32 as f32_512, InSequence, 512),
+            ], B x 8;
     }
 }
 

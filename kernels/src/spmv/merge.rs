@@ -9,12 +9,12 @@
 //! in a second launch; here the last tile of a row to arrive does it ([`super::FindCutRows`]). Without a plan both are as in
 //! the paper ([`super::MergeSearchTile`]).
 
-use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Element, Float, Global, GlobalMut, WidenTo};
 
 use super::cut_rows::{CutRows, LongSpan};
 use super::path_sums::{path_sums_bytes, PathSums};
 use super::path_tile::PathTile;
-use super::product::SpmvArguments;
+use super::product::MixedArguments;
 use crate::block::merge_path::search_rows;
 use crate::block::segmented_scan::SegmentedScan;
 use crate::update::Update;
@@ -55,9 +55,9 @@ impl<O: Offset> MergePartition<O> {
 
 kernel! {
     /// Computes the tiles, one block each: the rows of y that end in it.
-    pub struct MergeTile<V: Float, O: Offset> {
+    pub struct MergeTile<S: Element, V: Float, O: Offset> {
         /// The matrix and the vectors.
-        pub product: SpmvArguments<V, O>,
+        pub product: MixedArguments<S, V, O>,
         /// First row of each tile, from [`MergePartition`].
         pub tile_rows: Global<u32>,
         /// The rows that are cut.
@@ -65,7 +65,12 @@ kernel! {
     }
     shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
     body: MergeTile::tile::<BLOCK, ITEMS>;
-    entry: spmv_merge_tile_{V}_{O} in spmv_{V}: (V, R) in [(f32, 10), (f64, 0)], O in [u32, u64], 128 x 9 resident R;
+    entries: {
+        spmv_merge_tile_{V}_{O} in spmv_{V}:
+            (S, V, R) in [(f32, f32, 10), (f64, f64, 0)], O in [u32, u64], 128 x 9 resident R;
+        spmv_merge_tile_{S}_{O} in spmv_{S}:
+            (S, V, R) in [(f32 as f32_f64, f64, 0)], O in [u32, u64], 128 x 9 resident R;
+    }
 }
 
 /// Shared memory of a tile.
@@ -73,7 +78,7 @@ const fn tile_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
     path_sums_bytes::<V, BLOCK>(items) + LongSpan::<V, BLOCK>::BYTES
 }
 
-impl<V: Float, O: Offset> MergeTile<V, O> {
+impl<S: WidenTo<V>, V: Float, O: Offset> MergeTile<S, V, O> {
     #[device]
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         // 1. Sum the rows that end in the tile.

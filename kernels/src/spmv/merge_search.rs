@@ -1,11 +1,11 @@
 //! SpMV by 2D merge path without a plan, as it was published (Merrill, Garland, SC 2016): every block searches its own tile,
 //! and a second launch adds the carries.
 
-use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Element, Float, GlobalMut, WidenTo};
 
 use super::path_sums::{path_sums_bytes, PathSums};
 use super::path_tile::PathTile;
-use super::product::SpmvArguments;
+use super::product::MixedArguments;
 use crate::block::pair_search::PairSearch;
 use crate::block::segmented_scan::SegmentedScan;
 use crate::update::Update;
@@ -14,9 +14,9 @@ use crate::{GlobalPattern, Offset};
 kernel! {
     /// Finds and computes the tiles, one block each: the rows of y that end in it, without the parts of the first of them that
     /// lie in tiles before. These are carries, which [`CarryFixup`](crate::coo::CarryFixup) adds to y with a factor of 1.
-    pub struct MergeSearchTile<V: Float, O: Offset> {
+    pub struct MergeSearchTile<S: Element, V: Float, O: Offset> {
         /// The matrix and the vectors.
-        pub product: SpmvArguments<V, O>,
+        pub product: MixedArguments<S, V, O>,
         /// Output: the row after those that end in each tile but the last, in which the next begins.
         pub carry_rows: GlobalMut<u32>,
         /// Output: the tile's part of that row, times α; zero if the tile has none of its nonzeros.
@@ -24,7 +24,12 @@ kernel! {
     }
     shared: path_sums_bytes::<V, BLOCK>(BLOCK * ITEMS) + PairSearch::<BLOCK>::BYTES;
     body: MergeSearchTile::tile::<BLOCK, ITEMS>;
-    entry: spmv_merge_search_{V}_{O} in spmv_direct_{V}: (V, R) in [(f32, 10), (f64, 0)], O in [u32, u64], 128 x 9 resident R;
+    entries: {
+        spmv_merge_search_{V}_{O} in spmv_direct_{V}:
+            (S, V, R) in [(f32, f32, 10), (f64, f64, 0)], O in [u32, u64], 128 x 9 resident R;
+        spmv_merge_search_{S}_{O} in spmv_direct_{S}:
+            (S, V, R) in [(f32 as f32_f64, f64, 0)], O in [u32, u64], 128 x 9 resident R;
+    }
 }
 
 /// Returns a block's tile, of `len` row ends and nonzeros. The whole block searches where it begins and ends.
@@ -44,7 +49,7 @@ fn find_tile<O: Offset, const BLOCK: usize>(
     PathTile::between(thread::block() as usize, len, (first_row as u32, next_row as u32), pattern)
 }
 
-impl<V: Float, O: Offset> MergeSearchTile<V, O> {
+impl<S: WidenTo<V>, V: Float, O: Offset> MergeSearchTile<S, V, O> {
     #[device]
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         // 1. Find the tile, and sum the rows that end in it.

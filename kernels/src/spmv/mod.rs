@@ -40,7 +40,7 @@ pub use merge::{MergePartition, MergeTile};
 pub use merge_search::MergeSearchTile;
 pub use narrow_blocks::NarrowBlocks;
 pub use narrow_rows::NarrowRows;
-pub use product::{AlignedProduct, SpmvArguments};
+pub use product::{AlignedProduct, MixedArguments, SpmvArguments};
 pub use row_lengths::{RowLengths, LENGTH_TOTALS};
 pub use row_tiles::{FourRows, OneRow, RowShare, RowTiles, TwoRows};
 pub use rows::{BlockRows, VectorRows};

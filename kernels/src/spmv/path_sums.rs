@@ -1,9 +1,9 @@
 //! Sums of the rows that end in a tile of the merge of row ends and nonzeros, by equal shares of its path.
 
-use evenpath_simt::{device, thread, Arena, Float, Global, Shared};
+use evenpath_simt::{device, thread, Arena, Float, Global, Shared, WidenTo};
 
 use super::path_tile::PathTile;
-use super::product::SpmvArguments;
+use super::product::MixedArguments;
 use crate::block::merge_path::search_rows;
 use crate::block::segmented_scan::SegmentedScan;
 use crate::update::Update;
@@ -42,7 +42,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> PathSums<V, BLOCK, ITEMS>
     /// Writes the sums of the rows that end in the tile to `sums`: of the products that lie in the tile. Returns the sum of
     /// those after the last row end. The block sees all after it.
     #[device]
-    pub(super) fn sum_rows<O: Offset>(&self, product: SpmvArguments<V, O>) -> V {
+    pub(super) fn sum_rows<S: WidenTo<V>, O: Offset>(&self, product: MixedArguments<S, V, O>) -> V {
         // 1. Write the tile's row ends and products to shared memory.
         self.load(product);
         thread::barrier();
@@ -82,14 +82,15 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> PathSums<V, BLOCK, ITEMS>
     /// All column indices are loaded before the row ends are waited for, and all values and
     /// elements of x before the first is used: three waits for memory instead of one per item.
     #[device]
-    fn load<O: Offset>(&self, SpmvArguments { matrix, x, .. }: SpmvArguments<V, O>) {
+    fn load<S: WidenTo<V>, O: Offset>(&self, MixedArguments { matrix, x, .. }: MixedArguments<S, V, O>) {
         let path = self.path;
         let columns = path.load::<u32, BLOCK, ITEMS>(matrix.column_indices.natural());
         self.load_row_ends(matrix.row_offsets);
-        let mut products = path.load::<V, BLOCK, ITEMS>(matrix.values.natural());
+        let values = path.load::<S, BLOCK, ITEMS>(matrix.values.natural());
+        let mut products = [V::ZERO; ITEMS];
         if path.nonzeros > 0 {
             for item in 0..ITEMS {
-                products[item] = products[item] * x.load(columns[item] as usize);
+                products[item] = values[item].widen_to() * x.load(columns[item] as usize);
             }
         }
         for item in 0..ITEMS {

@@ -1,21 +1,24 @@
 //! Operands of SpMV kernels; and a row times x, by any number of threads.
-use evenpath_simt::{device, parameters, thread, Aligned16, Float, Global};
+use evenpath_simt::{device, parameters, thread, Aligned16, Element, Float, Global};
 
 use crate::block::reduce::BlockReduce;
 use crate::update::Update;
 use crate::{GlobalCsr, Offset};
 
 parameters! {
-    /// y = αAx + βy.
-    pub struct SpmvArguments<V: Float, O: Offset> {
+    /// y = αAx + βy, for a matrix with values of `S` and vectors of `V`, in which products are computed and summed.
+    pub struct MixedArguments<S: Element, V: Float, O: Offset> {
         /// The matrix A.
-        pub matrix: GlobalCsr<V, O>,
+        pub matrix: GlobalCsr<S, O>,
         /// The dense vector x, one element per column.
         pub x: Global<V>,
         /// The result y, one element per row, with α and β.
         pub update: Update<V>,
     }
 }
+
+/// y = αAx + βy, all of one type.
+pub type SpmvArguments<V, O> = MixedArguments<V, V, O>;
 
 parameters! {
     /// [`SpmvArguments`] for kernels that load several elements of x at once.

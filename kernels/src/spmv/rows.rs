@@ -12,7 +12,7 @@ use crate::block::reduce::BlockReduce;
 use crate::Offset;
 
 kernel! {
-    /// Multiplies rows by x: `lanes` consecutive threads per row.
+    /// Multiplies rows by x: `lanes` consecutive threads per row. The study of row sorting compares blocks of several sizes.
     pub struct VectorRows<V: Float, O: Offset> {
         /// The matrix and the vectors.
         pub product: SpmvArguments<V, O>,
@@ -21,7 +21,12 @@ kernel! {
     }
     shared: 0;
     body: VectorRows::vector_rows::<BLOCK>;
-    entry: spmv_vector_rows_{V}_{O} in spmv_rows_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
+    entries: {
+        spmv_vector_rows_{V}_{O} in spmv_rows_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
+        spmv_vector_rows_{V}_{O} in spmv_rows_block_sizes:
+            (V, B) in [(f32 as f32_32, 32), (f32 as f32_64, 64), (f32 as f32_128, 128), (f32 as f32_512, 512)],
+            O = u32, B x 1;
+    }
 }
 
 impl<V: Float, O: Offset> VectorRows<V, O> {

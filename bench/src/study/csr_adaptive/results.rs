@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::row_blocks;
 use crate::operations::spmv::{Product, Way};
-use crate::operations::threads::spmv_on_threads;
+use crate::operations::threads::{spmv_mixed_on_threads, spmv_on_threads};
 use crate::operations::{Bench, Case, row};
 use crate::peers::{PeerValue, Peers};
 use crate::results::{Contender, Row};
@@ -61,6 +61,9 @@ pub(super) struct Results {
     pub(super) methods: Row,
     /// On all threads of the CPU.
     pub(super) cpu: Contender,
+    /// The same of values in single and y in double precision, for a matrix in single precision; not in older files.
+    #[serde(default)]
+    pub(super) mixed: Option<Contender>,
     /// Results by threads per block, and by nonzeros per row block. The CPU has neither.
     pub(super) blocks: Option<[Row; 2]>,
 }
@@ -90,8 +93,23 @@ impl Results {
                 name: "CPU".into(),
                 ..spmv_on_threads(threads, matrix, SpmvMethod::Auto, bench.repetitions)?
             },
+            mixed: None,
             blocks: has_blocks.then(|| Self::blocks(bench, name, matrix)),
         })
+    }
+
+    /// Measures a matrix in single precision, also with y in double precision on the CPU.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`new`](Self::new).
+    pub(super) fn single(bench: &Bench<'_>, name: &str, matrix: &Csr<f32>) -> Result<Self, Box<dyn Error>> {
+        let threads = std::thread::available_parallelism()?.get();
+        let mixed = Contender {
+            name: "CPU, y in f64".into(),
+            ..spmv_mixed_on_threads(threads, matrix, bench.repetitions)?
+        };
+        Ok(Self { mixed: Some(mixed), ..Self::new(bench, name, matrix)? })
     }
 
     fn blocks<V: PeerValue>(bench: &Bench<'_>, matrix_name: &str, matrix: &Csr<V>) -> [Row; 2] {

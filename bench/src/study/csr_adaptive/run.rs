@@ -25,7 +25,7 @@ fn run_over(
 ) -> Result<(), Box<dyn Error>> {
     let (all, notes) = bench.each("both types", sources, report, |name, matrix| {
         let double = Results::new(bench, name, &matrix)?;
-        Ok([Results::new(bench, name, &matrix.into_values::<f32>())?, double])
+        Ok([Results::single(bench, name, &matrix.into_values::<f32>())?, double])
     })?;
     report.table(tables::of_source())?;
     let by_type = VALUES.into_iter().enumerate();

@@ -7,7 +7,7 @@ use super::results::{
     ADAPTIVE_OF_SOURCE, CHOSEN, CSR_ADAPTIVE, LIGHT, LIGHT_OF_SOURCE, Results, VECTOR, name,
 };
 use super::stand_ins::STAND_INS;
-use crate::results::Row;
+use crate::results::{Contender, Row};
 use crate::study::each::Measured;
 use crate::study::figures::{
     SPREAD, cusparse_ms, method_ms, nonzeros_per_row, quotient, spread_note, widest,
@@ -57,6 +57,9 @@ pub(super) fn of_type(all: &All, index: usize, value: &str) -> [Table; 3] {
     })
 }
 
+/// The type of values of which the CPU's product is measured in mixed precision, too.
+const SINGLE: &str = "f32";
+
 fn methods(all: &All, index: usize, value: &str) -> Table {
     let results: Vec<_> = all.iter().map(|matrix| (matrix.name.as_str(), &matrix[index])).collect();
     let [adaptive, light] = [ADAPTIVE_OF_SOURCE, LIGHT_OF_SOURCE]
@@ -87,23 +90,35 @@ fn methods(all: &All, index: usize, value: &str) -> Table {
     .column("CPU over CSR-Adaptive", |of| quotient(cpu(of), adaptive(of)))
     .column("published CPU over CSR-Adaptive", published(0, 1))
     .column("CPU over LightSpMV", |of| quotient(cpu(of), light(of)))
-    .column("published CPU over LightSpMV", published(0, 2))
-    .column("largest difference, CSR-Adaptive", difference(ADAPTIVE_OF_SOURCE))
-    .column("largest difference, LightSpMV", difference(LIGHT_OF_SOURCE))
-    .column("own tile, CSR-Adaptive", own_adaptive)
-    .column("own grid, LightSpMV", own_light)
-    .column("own CSR-Adaptive over own LightSpMV", |of| quotient(own_adaptive(of), own_light(of)))
-    .column("vector", |of| method_ms(&of.1.methods, VECTOR))
-    .column("scalar", |of| method_ms(&of.1.methods, SpmvMethod::Scalar))
-    .column("ELL", |of| of.1.methods.own_ms("ELL"))
-    .column("automatic", |of| method_ms(&of.1.methods, SpmvMethod::Auto))
-    .column("cuSPARSE CSR", |of| cusparse_ms(&of.1.methods))
-    .column(SPREAD, |of| widest(of.1.methods.ours().iter().chain([&of.1.cpu])))
-    .done();
+    .column("published CPU over LightSpMV", published(0, 2));
+    if value == SINGLE {
+        let mixed = |of: &(&str, &Results)| of.1.mixed.as_ref().and_then(Contender::right_ms);
+        table = table
+            .column("CPU, y in f64", mixed)
+            .column("CPU, y in f64, over CSR-Adaptive", |of| quotient(mixed(of), adaptive(of)))
+            .column("CPU, y in f64, over LightSpMV", |of| quotient(mixed(of), light(of)));
+    }
+    let mut table = table
+        .column("largest difference, CSR-Adaptive", difference(ADAPTIVE_OF_SOURCE))
+        .column("largest difference, LightSpMV", difference(LIGHT_OF_SOURCE))
+        .column("own tile, CSR-Adaptive", own_adaptive)
+        .column("own grid, LightSpMV", own_light)
+        .column("own CSR-Adaptive over own LightSpMV", |of| quotient(own_adaptive(of), own_light(of)))
+        .column("vector", |of| method_ms(&of.1.methods, VECTOR))
+        .column("scalar", |of| method_ms(&of.1.methods, SpmvMethod::Scalar))
+        .column("ELL", |of| of.1.methods.own_ms("ELL"))
+        .column("automatic", |of| method_ms(&of.1.methods, SpmvMethod::Auto))
+        .column("cuSPARSE CSR", |of| cusparse_ms(&of.1.methods))
+        .column(SPREAD, |of| widest(of.1.methods.ours().iter().chain([&of.1.cpu])))
+        .done();
     table.check(results.iter().map(|of| &of.1.methods));
     table.check_contenders(results.iter().map(|of| (of.0, &of.1.cpu)));
+    table.check_contenders(results.iter().filter_map(|of| Some((of.0, of.1.mixed.as_ref()?))));
     for stand_in in STAND_INS {
         table.note(stand_in.to_string());
+    }
+    if value == SINGLE {
+        table.note("CPU, y in f64: values in single precision; x, y and sums in double precision, the mixed precision of the source");
     }
     table.note("the difference is that of the result in the table's type to a product computed in f64");
     table.note(

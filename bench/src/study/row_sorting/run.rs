@@ -7,7 +7,7 @@ use evenpath::ell::PaddingLimit;
 use super::features::WHOLE_PER_ROW;
 use super::synthetic::{self, Synthetic};
 use super::{options, stand_ins, synthetic_tables, tables};
-use crate::operations::row_sorting::{self, NamedOptions};
+use crate::operations::row_sorting::{self, Variants};
 use crate::operations::{Bench, row};
 use crate::results::{Key, Op, Row};
 use crate::study::each::{All, Measured};
@@ -22,7 +22,7 @@ const PADDING: PaddingLimit = PaddingLimit::Times(64);
 type Case = (Synthetic, String, &'static SyntheticTimes);
 
 pub(in crate::study) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
-    let (all, notes) = measure(bench, report, stand_ins::sources(), &options::all())?;
+    let (all, notes) = measure(bench, report, stand_ins::sources(), &options::of_stand_ins())?;
     for mut table in tables::of_stand_ins(&all) {
         table.notes.extend(notes.iter().cloned());
         report.table(table)?;
@@ -55,7 +55,7 @@ fn synthetic(
 ) -> Result<Vec<Measured<Row>>, Box<dyn Error>> {
     let published: Vec<_> = cases.iter().map(|(_, name, times)| (name.clone(), *times)).collect();
     let sources = cases.into_iter().map(|(matrix, name, _)| matrix.source(name));
-    let (all, notes) = measure(bench, report, sources, &options::block_sizes())?;
+    let (all, notes) = measure(bench, report, sources, &options::of_synthetic())?;
     let mut table = synthetic_tables::of_synthetic(title, source, &all, &published);
     table.notes.extend(notes);
     report.table(table)?;
@@ -67,7 +67,7 @@ pub(super) fn measure(
     bench: &Bench<'_>,
     report: &mut Report<'_>,
     sources: impl IntoIterator<Item = Source>,
-    options: &[NamedOptions],
+    variants: &Variants,
 ) -> Result<All<Row>, Box<dyn Error>> {
     bench.each("f32", sources, report, |name, matrix| {
         let whole_per_row = matrix.nnz() as f64 / matrix.nrows().max(1) as f64;
@@ -75,7 +75,7 @@ pub(super) fn measure(
         let (variant, suite, matrix_name) = ("row sorting".into(), "-".into(), name.into());
         let key = Key { op: Op::Spmv, variant, suite, matrix: matrix_name, value: "f32".into() };
         Ok(row(key, &matrix, || {
-            let mut figures = row_sorting::measure(bench, &matrix, PADDING, options)?;
+            let mut figures = row_sorting::measure(bench, &matrix, PADDING, variants)?;
             figures.more.insert(WHOLE_PER_ROW.into(), whole_per_row);
             Ok(figures)
         }))

@@ -1,8 +1,8 @@
 //! The tables of synthetic matrices.
 
 use super::features::percent;
-use super::options::{CPU_NOTE, CSR_BLOCK_NOTE, blocks_of, fastest, over};
-use crate::operations::row_sorting::SORTING_MS;
+use super::options::{CPU_NOTE, blocks_of, fastest, over};
+use crate::operations::row_sorting::{SORTING_MS, WARP_PER_ROW};
 use crate::results::Row;
 use crate::study::each::Measured;
 use crate::study::figures::{SPREAD, quotient, spread, spread_note};
@@ -20,7 +20,7 @@ pub(super) fn density_name(order: usize, percent: f64) -> String {
     format!("{order} at {percent} %")
 }
 
-/// Table 1. On the CPU, which has no blocks, ELL-R has one time.
+/// Table 1. On the CPU, which has no blocks, CSR and ELL-R have one time.
 pub(super) fn best_blocks(rows: &[Measured<Row>]) -> Table {
     let all: Vec<(&Measured<Row>, &BestBlocks)> = BEST_BLOCKS
         .iter()
@@ -37,29 +37,31 @@ pub(super) fn best_blocks(rows: &[Measured<Row>]) -> Table {
     )
     .column("order", |(_, best)| best.order);
     let kinds = [("", 0), (" sorted", 1)];
+    let best_ms = |row: &Row, name: &str| fastest(row, name).map(|(_, ms)| ms).or_else(|| row.own_ms(name));
+    let block_size = |row: &Row, name: &str| fastest(row, name).map(|(threads, _)| threads);
     for (sorted, at) in kinds {
+        let format = format!("CSR{sorted}");
         table = table
-            .column(format!("CSR, scalar{sorted}"), |(row, _)| row.own_ms(&format!("CSR{sorted}")))
+            .column(format!("CSR, scalar{sorted}"), |(row, _)| best_ms(row, &format))
+            .column(format!("block size, CSR, scalar{sorted}"), |(row, _)| block_size(row, &format))
             .column(format!("published CSR{sorted}"), |(_, best)| best.csr[at].0)
             .column(format!("its block size, CSR{sorted}"), |(_, best)| best.csr[at].1);
     }
     for (sorted, at) in kinds {
         let format = format!("ELL-R{sorted}");
-        let own = |row: &Row| fastest(row, &format).map(|(_, ms)| ms).or_else(|| row.own_ms(&format));
         table = table
-            .column(format.clone(), |(row, _)| own(row))
-            .column(format!("block size, {format}"), |(row, _)| fastest(row, &format).map(|best| best.0))
+            .column(format.clone(), |(row, _)| best_ms(row, &format))
+            .column(format!("block size, {format}"), |(row, _)| block_size(row, &format))
             .column(format!("published {format}"), |(_, best)| best.ell_r[at].0)
             .column(format!("its block size, {format}"), |(_, best)| best.ell_r[at].1);
     }
-    let mut table = table
-        .column("CSR, warp per row", |(row, _)| row.own_ms("warp per row"))
+    table
+        .column("CSR, warp per row", |(row, _)| best_ms(row, WARP_PER_ROW))
+        .column("block size, CSR, warp per row", |(row, _)| block_size(row, WARP_PER_ROW))
         .column("published CSR, warp per row", |(_, best)| best.warp.0)
         .column("its block size, CSR, warp per row", |(_, best)| best.warp.1)
         .column(SPREAD, |(row, _)| spread([&***row]))
-        .done();
-    table.note(CSR_BLOCK_NOTE);
-    table
+        .done()
 }
 
 /// The table of synthetic matrices, beside the published times of each by name.
@@ -96,11 +98,14 @@ pub(super) fn of_synthetic(
         .column("sorted over unsorted, 32 threads", |(row, _)| {
             over(row, &small("ELL-R sorted"), &small("ELL-R"))
         })
+        .column("CSR, warp per row, 32 threads", |(row, _)| row.own_ms(&small(WARP_PER_ROW)))
+        .column("warp over ELL-R sorted, 32 threads", |(row, _)| {
+            over(row, &small(WARP_PER_ROW), &small("ELL-R sorted"))
+        })
         .column(SPREAD, |(row, _)| spread([&***row]))
         .done();
     table.check(rows.iter().map(|row| &**row));
-    table.note("ELL-R has blocks of 256 threads where the heading does not say 32");
-    table.note(CSR_BLOCK_NOTE);
+    table.note("blocks have 256 threads where the heading does not say 32");
     table.note(CPU_NOTE);
     table.note(spread_note());
     table

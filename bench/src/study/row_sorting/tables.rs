@@ -58,7 +58,7 @@ fn by_block_size(rows: &[&Measured<Row>], at: usize) -> Table {
             quotient(ms_with(row, format, &blocks_of(32)), fastest(row, format).map(|(_, ms)| ms))
         })
         .column("published 32 over fastest", |row| published(row).small_ms[at] / published(row).best_ms[at])
-        .column(SPREAD, |row| spread_of(row, &block_sizes()))
+        .column(SPREAD, |row| spread_of(row, &[format], &block_sizes()))
         .done()
 }
 
@@ -93,7 +93,7 @@ mod tests {
         let mut print = |_: &Table| Ok(());
         let mut report = Report::new(Study::RowSorting, setting, &mut print);
         let source = Source { name: "circuit".into(), ..Kind::PowerLaw { rows: 700 }.into() };
-        let (rows, _) = measure(&bench, &mut report, [source], &options::all()).unwrap();
+        let (rows, _) = measure(&bench, &mut report, [source], &options::of_stand_ins()).unwrap();
         let tables = of_stand_ins(&rows);
         assert_eq!(tables.len(), 9);
         for table in &tables {

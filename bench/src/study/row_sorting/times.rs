@@ -1,10 +1,10 @@
 //! Times with and without sorting.
 
 use super::options::{
-    BLOCK_SIZE_NOTE, CPU_NOTE, CSR_BLOCK_NOTE, FORMATS, blocks_of, ms_with, over, plain_loads, published,
-    spread_of,
+    BLOCK_SIZE_NOTE, CPU_NOTE, FORMATS, blocks_of, fastest_in_sequence, ms_with, over, plain_loads,
+    published, spread_of,
 };
-use crate::operations::row_sorting::SORTING_MS;
+use crate::operations::row_sorting::{IN_SEQUENCE, SORTING_MS, WARP_PER_ROW};
 use crate::results::Row;
 use crate::study::each::Measured;
 use crate::study::figures::{SPREAD, quotient, spread_note, widest};
@@ -91,7 +91,7 @@ pub(super) fn global_and_texture(rows: &[&Measured<Row>]) -> Table {
             .column(format!("published {format}"), |row| published(row).first_ms[1 + at]);
     }
     table = table
-        .column("CSR, warp per row", |row| row.own_ms("warp per row"))
+        .column("CSR, warp per row", |row| ms_with(row, WARP_PER_ROW, &read_only))
         .column("published CSR, warp per row", |row| published(row).first_ms[4]);
     for (at, format) in FORMATS[1..].iter().enumerate() {
         table = table
@@ -109,31 +109,47 @@ pub(super) fn global_and_texture(rows: &[&Measured<Row>]) -> Table {
             });
     }
     let ends = [plain_loads(32), blocks_of(32), plain_loads(256), blocks_of(256)];
-    let mut table = table.column(SPREAD, |row| spread_of(row, &ends)).done();
+    let [ell, ell_r, sorted] = FORMATS;
+    let shown = [ell, ell_r, sorted, WARP_PER_ROW];
+    let mut table = table.column(SPREAD, |row| spread_of(row, &shown, &ends)).done();
     table.note(
-        "read-only loads are ld.global.nc, by the path that texture memory had; plain ones are ld.global, cached too",
+        "read-only loads are ld.global.nc, by the path that texture memory had; plain ones are ld.global, cached too; CSR has read-only ones",
     );
-    table.note(CSR_BLOCK_NOTE);
     table
 }
 
 /// Table 8.
 pub(super) fn in_sequence(rows: &[Measured<Row>]) -> Table {
-    let [plain, sorted] = ["ELL-R, x in sequence", "ELL-R sorted, x in sequence"];
+    let formats = ["ELL-R", "ELL-R sorted"];
+    let [plain, sorted] = formats.map(|format| format!("{format}{IN_SEQUENCE}"));
     let mut table = Table::over(
         Study::RowSorting,
         "ELL-R reading x in sequence, milliseconds, f32",
-        "Table 8, GTX 590, blocks of 256, the fastest there of 32 to 512.",
+        "Table 8, GTX 590, blocks of 256, the fastest there of 32, 64, 128, 256, 384 and 512; here also the fastest of these.",
         rows,
     )
     .column("matrix", |row| row.name.as_str())
-    .column("ELL-R", |row| row.own_ms(plain))
+    .column("ELL-R", |row| row.own_ms(&plain))
     .column("published ELL-R", |row| published(row).sequence_ms[0])
-    .column("ELL-R sorted", |row| row.own_ms(sorted))
+    .column("ELL-R sorted", |row| row.own_ms(&sorted))
     .column("published ELL-R sorted", |row| published(row).sequence_ms[1])
-    .column("sorted over unsorted", |row| over(row, sorted, plain))
-    .column("published", |row| published(row).sequence_ms[1] / published(row).sequence_ms[0])
-    .done();
+    .column("sorted over unsorted", |row| over(row, &sorted, &plain))
+    .column("published", |row| published(row).sequence_ms[1] / published(row).sequence_ms[0]);
+    for format in formats {
+        table = table
+            .column(format!("fastest block size, {format}"), |row| {
+                fastest_in_sequence(row, format).map(|(threads, _)| threads)
+            })
+            .column(format!("{format} with the fastest"), |row| {
+                fastest_in_sequence(row, format).map(|(_, ms)| ms)
+            });
+    }
+    let mut table = table
+        .column("sorted over unsorted with the fastest", |row| {
+            let [plain, sorted] = formats.map(|format| fastest_in_sequence(row, format).map(|(_, ms)| ms));
+            quotient(sorted, plain)
+        })
+        .done();
     table.note("reading x in sequence does not give the product; it shows the effect of balance alone");
     table
 }

@@ -11,6 +11,7 @@ mod shares;
 #[cfg(test)]
 mod tests;
 mod tiles;
+mod wide;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

@@ -1,15 +1,20 @@
 //! The sum of the products of a row, with instructions that every machine has.
 
+use evenpath_simt::WidenTo;
+
 use crate::Value;
 
-/// Sum of `values[i] * x[columns[i]]`, in four interleaved partial sums.
+/// Sum of `values[i] * x[columns[i]]` in the type of x, in four interleaved partial sums.
 ///
 /// # Safety
 /// Every column is below the length of `x`.
-#[inline]
-pub(super) unsafe fn sum<V: Value>(columns: &[u32], values: &[V], x: &[V]) -> V {
+// Inlined into functions that enable instructions, so that it is compiled with them.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+pub(super) unsafe fn sum<S: WidenTo<V>, V: Value>(columns: &[u32], values: &[S], x: &[V]) -> V {
     // SAFETY: guaranteed by the caller.
-    let product = |(&column, &value): (&u32, &V)| value * unsafe { *x.get_unchecked(column as usize) };
+    let product =
+        |(&column, &value): (&u32, &S)| value.widen_to() * unsafe { *x.get_unchecked(column as usize) };
     let (quads, columns_rest) = columns.as_chunks::<4>();
     let (value_quads, values_rest) = values.as_chunks::<4>();
     let mut sums = [V::ZERO; 4];

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+use evenpath_simt::WidenTo;
+
 use super::super::merge_path::{self, Coordinate};
 use super::cut::{CpuTile, SpmvCut, TILE};
 use super::groups::SpmvGroups;
@@ -10,7 +12,8 @@ use super::instructions::SpmvInstructions;
 use super::kernel::RowsKernel;
 use super::rows::CpuSpmvOperands;
 use super::shares;
-use crate::{CsrView, Offset, Value, parallel};
+use super::wide::WideOperands;
+use crate::{CsrView, Offset, Storage, Value, parallel};
 
 /// The tiles of a matrix.
 pub(crate) struct SpmvTiles {
@@ -36,6 +39,11 @@ impl SpmvTiles {
     ) -> Self {
         let choose = |start, ends: &[O], columns: &[u32]| RowsKernel::choose(start, ends, columns, groups);
         Self::with_kernels(row_offsets, column_indices, cut, choose)
+    }
+
+    /// Splits a matrix into tiles of which rows are summed one after another.
+    pub(crate) fn by_rows<O: Offset>(row_offsets: &[O], column_indices: &[u32], cut: SpmvCut) -> Self {
+        Self::with_kernels(row_offsets, column_indices, cut, |_, _, _| RowsKernel::Rows)
     }
 
     /// Splits a matrix into tiles with the kernels that `choose` returns, given the start of a tile's first
@@ -90,11 +98,36 @@ impl SpmvTiles {
         self.multiply_with(&operands, SpmvInstructions::fastest(x.len()), y);
     }
 
+    /// Computes y like [`multiply`](Self::multiply), with products and sums in a wider type than the values', row by row whatever the
+    /// kernels of the tiles.
+    pub(crate) fn multiply_wide<S: Storage + WidenTo<V>, V: Value, O: Offset>(
+        &self,
+        matrix: CsrView<'_, S, O>,
+        alpha: V,
+        x: &[V],
+        beta: V,
+        y: &mut [V],
+    ) {
+        assert_eq!((x.len(), y.len()), (matrix.ncols(), matrix.nrows()), "shapes are checked by the caller");
+        let operands = WideOperands::new(matrix, alpha, x, beta);
+        self.run(alpha, y, |tile, finished| operands.run_tile(&tile.path, finished));
+    }
+
     pub(super) fn multiply_with<V: Value, O: Offset>(
         &self,
         operands: &CpuSpmvOperands<'_, V, O>,
         instructions: SpmvInstructions,
         y: &mut [V],
+    ) {
+        self.run(operands.alpha, y, |tile, finished| operands.run_tile(tile, instructions, finished));
+    }
+
+    /// Runs the tiles, given the rows that end in each, and adds the partial sums that `run_tile` returns, times `alpha`.
+    fn run<V: Value>(
+        &self,
+        alpha: V,
+        y: &mut [V],
+        run_tile: impl Fn(&CpuTile, &mut [V]) -> Option<V> + Sync,
     ) {
         // Every row ends in exactly one tile, which owns its element of y.
         let mut tasks = Vec::with_capacity(self.tiles.len());
@@ -107,7 +140,7 @@ impl SpmvTiles {
         shares::for_each(tasks.len(), &|index| {
             let mut task = tasks[index].lock().unwrap_or_else(PoisonError::into_inner);
             let TileTask { tile, finished, carry } = &mut *task;
-            *carry = operands.run_tile(tile, instructions, finished);
+            *carry = run_tile(tile, finished);
         });
         let carries: Vec<Option<V>> = tasks
             .into_iter()
@@ -116,7 +149,7 @@ impl SpmvTiles {
         // In the order of the tiles, so that rounding is the same in every run.
         for (tile, carry) in self.tiles.iter().zip(carries) {
             if let (Some(sum), Some(y)) = (carry, y.get_mut(tile.path.end.row)) {
-                *y += operands.alpha * sum;
+                *y += alpha * sum;
             }
         }
     }

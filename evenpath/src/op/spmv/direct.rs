@@ -2,6 +2,7 @@
 
 use evenpath_kernels::coo::CarryFixup;
 use evenpath_kernels::spmv::MergeSearchTile;
+use evenpath_simt::WidenTo;
 
 use crate::cpu::{SpmvCut, SpmvGroups, SpmvTiles};
 use crate::device::{DeviceKind, DeviceSlice};
@@ -9,7 +10,7 @@ use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
 use crate::operand::{Factor, OpError};
 use crate::sequence::combine::with_numbers;
-use crate::{Offset, Value};
+use crate::{Multiplies, Offset, Storage, Value};
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// Computes y = `alpha`·A·`x` + `beta`·y without a plan. A has m rows and n columns, `x` has n elements, `y` has m. The matrix
@@ -63,6 +64,59 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
             launch(product)
         })
     }
+
+    /// Computes y = `alpha`·A·`x` + `beta`·y without a plan, like [`spmv`](Self::spmv), with x, y and factors of a type that the
+    /// values [multiply](Multiplies): `f64` for a matrix of `f32`. A has m rows and n columns, `x` has n elements, `y` has m.
+    ///
+    /// Values are converted exactly, and products are computed and summed in the type of the vectors. For iterations in `f64` with a
+    /// copy of the matrix in `f32`, which takes two thirds of the memory. [`plan_spmv_mixed`](Self::plan_spmv_mixed) makes a plan. With
+    /// vectors of the matrix's own type, GPUs give the bits of `spmv`; the CPU may sum in another order.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let a: Csr<f32> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+    /// let device = Device::best()?;
+    /// let a = device.upload(&a)?;
+    /// let x = device.upload(&[1.0, 1e-12, 0.5])?; // f64
+    /// let mut y = device.zeros(2)?;
+    /// a.spmv_mixed(1.0, &x, 0.0, &mut y)?;
+    /// assert_eq!(y.download()?, [2.0, 3e-12]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`spmv`](Self::spmv).
+    pub fn spmv_mixed<'f, T: Value>(
+        &self,
+        alpha: impl Into<Factor<'f, T>>,
+        x: &DeviceSlice<T>,
+        beta: impl Into<Factor<'f, T>>,
+        y: &mut DeviceSlice<T>,
+    ) -> Result<(), OpError>
+    where
+        V: Multiplies<T>,
+    {
+        with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
+            let product = SpmvCall::new(self, (alpha, x), (beta, y))?;
+            if self.device().kind() == DeviceKind::Cpu {
+                multiply_wide_on_cpu(product);
+                return Ok(());
+            }
+            launch(product)
+        })
+    }
+}
+
+fn multiply_wide_on_cpu<S: Storage + WidenTo<V>, O: Offset, V: Value>(product: SpmvCall<'_, S, O, V>) {
+    let SpmvCall { matrix, alpha, x, beta, y, .. } = product;
+    let values = matrix.values();
+    let view = matrix.pattern().host_view(&values);
+    if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
+        let tiles = SpmvTiles::by_rows(view.row_offsets(), view.column_indices(), SpmvCut::MergePath);
+        tiles.multiply_wide(view, alpha, x, beta, y);
+    }
 }
 
 fn multiply_on_cpu<V: Value, O: Offset>(SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) {
@@ -76,7 +130,7 @@ fn multiply_on_cpu<V: Value, O: Offset>(SpmvCall { matrix, alpha, x, beta, y, ..
 }
 
 /// Launches the tiles, and the fix-up if there are several.
-fn launch<V: Value, O: Offset>(mut product: SpmvCall<'_, V, O>) -> Result<(), OpError> {
+fn launch<S: Storage, O: Offset, V: Value>(mut product: SpmvCall<'_, S, O, V>) -> Result<(), OpError> {
     let matrix = product.matrix;
     let device = matrix.device();
     let tiles = device.kernel().items(matrix.nrows() + matrix.nnz())?.room_for(u32::MAX);

@@ -7,7 +7,7 @@ use super::thresholds::{IN_FLIGHT, SCATTERED, SCATTERED_NONZEROS, SCATTERED_SPAN
 use crate::device::Launch;
 use crate::format::DeviceCsr;
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Storage};
 
 /// How the elements of x that a matrix is multiplied by are gathered.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -23,13 +23,21 @@ pub(super) struct Gathers {
 }
 
 impl Gathers {
-    /// Counts sectors of x if there are nonzeros enough for that; waits for the device then.
-    pub(super) fn of<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    /// Gathers of an x of the matrix's type, like [`of_elements`](Self::of_elements).
+    pub(super) fn of<S: Storage, O: Offset>(matrix: &DeviceCsr<S, O>) -> Result<Self, OpError> {
+        Self::of_elements(matrix, S::SIZE)
+    }
+
+    /// Counts sectors of an x with elements of `value_bytes` if there are nonzeros enough for that; waits for the device then.
+    pub(super) fn of_elements<S: Storage, O: Offset>(
+        matrix: &DeviceCsr<S, O>,
+        value_bytes: usize,
+    ) -> Result<Self, OpError> {
         let are_many = matrix.nnz() as u64 >= SCATTERED_NONZEROS;
         Ok(Self {
-            sectors: are_many.then(|| sectors_per_nonzero(matrix)).transpose()?,
-            value_bytes: V::SIZE,
-            x_bytes: (matrix.ncols() * V::SIZE) as u64,
+            sectors: are_many.then(|| sectors_per_nonzero(matrix, value_bytes)).transpose()?,
+            value_bytes,
+            x_bytes: (matrix.ncols() * value_bytes) as u64,
             shared_bytes: u64::from(matrix.device().properties().shared_bytes()),
         })
     }

@@ -35,10 +35,13 @@ use super::method::SpmvMethod;
 use super::strategy::Strategy;
 use crate::{Offset, Value};
 
-pub(super) use self::cpu::automatic as automatic_on_cpu;
+pub(super) use self::cpu::{automatic as automatic_on_cpu, wide as wide_on_cpu};
 #[cfg(feature = "lab")]
 pub(super) use self::light::build_by_rows as light_by_rows;
+pub(super) use self::merge::build_wide as wide_merge_path;
 pub(super) use self::one_column::build as one_column;
+#[cfg(feature = "lab")]
+pub(super) use self::rows::build_in_blocks as lanes_in_blocks;
 
 /// All methods. The choice asks them in this order: of two rules, and of two equal estimates, the first is taken.
 pub(super) fn all<V: Value, O: Offset>() -> [&'static dyn Strategy<V, O>; 17] {

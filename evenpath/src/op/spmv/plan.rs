@@ -16,7 +16,7 @@ use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
 use crate::operand::{Factor, OpError};
 use crate::sequence::combine::with_numbers;
-use crate::{Compute, Offset, Storage, Value};
+use crate::{Compute, Multiplies, Offset, Storage, Value};
 
 /// y = αAx + βy for one matrix, analyzed once and run as often as needed.
 ///
@@ -24,8 +24,9 @@ use crate::{Compute, Offset, Storage, Value};
 /// [`SpmvOptions`] describes what that takes across devices. The matrix's values may change ([`DeviceCsr::set_values`]); its
 /// pattern cannot.
 ///
-/// `S` is the type of A, and `T` that of x and y: the same, or with [`DeviceCsr::plan_spmv_mixed`] the one in which sums are
-/// computed. Values of 16 bits are multiplied and summed in `f32`, and each element of y is rounded once.
+/// `S` is the type of A, and `T` that of x and y: the same, or with [`DeviceCsr::plan_spmv_mixed`] a wider one that values of `S`
+/// [multiply](Multiplies). Products are computed and summed in [`Compute<T>`](Compute): for vectors of 16 bits in `f32`, and each
+/// element of y is rounded once.
 ///
 /// ```
 /// use evenpath::spmv::SpmvOptions;
@@ -41,7 +42,7 @@ use crate::{Compute, Offset, Storage, Value};
 /// assert_eq!(y.download()?, [201.0, 30.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct SpmvPlan<S: Storage, O: Offset = u32, T: Storage<Computed = Compute<S>> = S> {
+pub struct SpmvPlan<S: Multiplies<T>, O: Offset = u32, T: Storage = S> {
     pub(super) matrix: DeviceCsr<S, O>,
     pub(super) choice: Choice<S, O, T>,
     pub(super) may_copy: bool,
@@ -62,8 +63,11 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
         SpmvPlan::analyze(self.clone(), options, by_type::build)
     }
 
-    /// Analyzes the matrix like [`plan_spmv`](Self::plan_spmv), for x and y of the type in which sums are computed: `f32` if the
-    /// matrix has 16-bit values, and otherwise the type of the matrix.
+    /// Analyzes the matrix like [`plan_spmv`](Self::plan_spmv), for x and y of a type that its values [multiply](Multiplies): `f32`
+    /// for values of 16 bits, `f64` for those of `f32`. Products are computed and summed in that type.
+    ///
+    /// For values of `f32` and vectors of `f64` there is one method, [`MergePath`](crate::spmv::SpmvMethod::MergePath), and on the CPU
+    /// [`RowParallel`](crate::spmv::SpmvMethod::RowParallel) too. [`spmv_mixed`](Self::spmv_mixed) needs no plan.
     ///
     /// ```
     /// use evenpath::spmv::SpmvOptions;
@@ -81,12 +85,25 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
     /// # Errors
     ///
     /// The same as for [`plan_spmv`](Self::plan_spmv).
-    pub fn plan_spmv_mixed(&self, options: SpmvOptions) -> Result<SpmvPlan<S, O, Compute<S>>, OpError> {
-        SpmvPlan::analyze(self.clone(), options, by_type::build_mixed)
+    pub fn plan_spmv_mixed<T: Storage>(&self, options: SpmvOptions) -> Result<SpmvPlan<S, O, T>, OpError>
+    where
+        S: Multiplies<T>,
+    {
+        SpmvPlan::analyze(self.clone(), options, by_type::build)
     }
 }
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
+    /// The plan by [`SpmvMethod::Vector`] with blocks of `block_size` threads.
+    #[cfg(feature = "lab")]
+    pub(crate) fn plan_lanes(&self, lanes: u32, block_size: u32) -> Result<SpmvPlan<V, O>, OpError> {
+        let method = SpmvMethod::Vector { lanes: Some(lanes) };
+        SpmvPlan::analyze(self.clone(), SpmvOptions::default().with_method(method), |matrix, _| {
+            build::check_device(matrix.device(), method)?;
+            Ok(Choice::new(method, "asked for".into(), methods::lanes_in_blocks(matrix, lanes, block_size)?))
+        })
+    }
+
     /// The plan by [`SpmvMethod::Light`] with a block of `block_size` threads for as many rows.
     #[cfg(feature = "lab")]
     pub(crate) fn plan_light(&self, block_size: u32) -> Result<SpmvPlan<V, O>, OpError> {
@@ -110,7 +127,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     }
 }
 
-impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmvPlan<S, O, T> {
+impl<S: Multiplies<T>, O: Offset, T: Storage> SpmvPlan<S, O, T> {
     /// The plan with the choice that `build` makes.
     fn analyze(
         matrix: DeviceCsr<S, O>,
@@ -133,9 +150,9 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmvPlan<S, O, T>
     /// device, or there is no memory for what a [`Factor`] on the device takes; then nothing is written. If the device was lost.
     pub fn run<'f>(
         &self,
-        alpha: impl Into<Factor<'f, Compute<S>>>,
+        alpha: impl Into<Factor<'f, Compute<T>>>,
         x: &DeviceSlice<T>,
-        beta: impl Into<Factor<'f, Compute<S>>>,
+        beta: impl Into<Factor<'f, Compute<T>>>,
         y: &mut DeviceSlice<T>,
     ) -> Result<(), OpError> {
         with_numbers(self.matrix.device(), (alpha, beta), y, |alpha, beta, y| {
@@ -175,7 +192,7 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmvPlan<S, O, T>
     }
 }
 
-impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> fmt::Debug for SpmvPlan<S, O, T> {
+impl<S: Multiplies<T>, O: Offset, T: Storage> fmt::Debug for SpmvPlan<S, O, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SpmvPlan({:?}, {})", self.matrix, self.choice.method)
     }

@@ -1,5 +1,7 @@
 //! Products on the CPU, of rows or of the merge path.
 
+use evenpath_simt::WidenTo;
+
 use crate::cpu::{SpmvCut, SpmvGroups, SpmvTiles};
 use crate::device::DeviceError;
 use crate::format::DeviceCsr;
@@ -9,7 +11,7 @@ use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::schedule::{Boxed, Choice, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Storage, Value};
 
 /// The method with whole rows for every thread of the CPU.
 pub(super) struct RowParallelMethod;
@@ -28,24 +30,39 @@ impl<V: Value, O: Offset> Strategy<V, O> for RowParallelMethod {
     }
 }
 
-/// A cut matrix.
-struct CpuSpmv {
-    tiles: SpmvTiles,
-}
-
 /// Cuts the matrix in the way that its row lengths suggest.
 pub(in crate::op::spmv) fn automatic<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     copies: Copies,
 ) -> Choice<V, O> {
+    let (method, cut, reason) = choose(matrix);
+    Choice::new(method, reason, build(matrix, cut, copies))
+}
+
+/// Cuts the matrix, for vectors of a wider type than its values: as a method does, or as its row lengths suggest.
+pub(in crate::op::spmv) fn wide<S: Storage + WidenTo<V>, O: Offset, V: Value>(
+    matrix: &DeviceCsr<S, O>,
+    method: SpmvMethod,
+) -> Choice<S, O, V> {
+    let (method, cut, reason) = match method {
+        SpmvMethod::RowParallel => (method, SpmvCut::Rows, "asked for".into()),
+        SpmvMethod::MergePath => (method, SpmvCut::MergePath, "asked for".into()),
+        _ => choose(matrix),
+    };
+    let (row_offsets, column_indices) = pattern(matrix);
+    let tiles = SpmvTiles::by_rows(row_offsets, column_indices, cut);
+    Choice::new(method, reason, Box::new(WideSpmv { tiles }))
+}
+
+/// The method for the matrix's row lengths, its cut, and the reason.
+fn choose<S: Storage, O: Offset>(matrix: &DeviceCsr<S, O>) -> (SpmvMethod, SpmvCut, String) {
     let (row_offsets, _) = pattern(matrix);
     let (cut, longest) = SpmvCut::choose(row_offsets);
     let (method, part) = match cut {
         SpmvCut::Rows => (SpmvMethod::RowParallel, "little"),
         SpmvCut::MergePath => (SpmvMethod::MergePath, "too much"),
     };
-    let reason = format!("the longest row has {longest} nonzeros: {part} for one thread");
-    Choice::new(method, reason, build(matrix, cut, copies))
+    (method, cut, format!("the longest row has {longest} nonzeros: {part} for one thread"))
 }
 
 /// Cuts the matrix.
@@ -60,12 +77,17 @@ pub(super) fn build<V: Value, O: Offset>(
 }
 
 /// The row offsets and column indices.
-fn pattern<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> (&[O], &[u32]) {
+fn pattern<S: Storage, O: Offset>(matrix: &DeviceCsr<S, O>) -> (&[O], &[u32]) {
     let pattern = matrix.pattern();
     match (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice()) {
         (Some(row_offsets), Some(column_indices)) => (row_offsets, column_indices),
         _ => unreachable!("what is on the CPU is in the host's memory"),
     }
+}
+
+/// A cut matrix.
+struct CpuSpmv {
+    tiles: SpmvTiles,
 }
 
 impl<V: Value, O: Offset> SpmvSchedule<V, O> for CpuSpmv {
@@ -79,7 +101,33 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for CpuSpmv {
     }
 
     fn shape(&self) -> ScheduleShape {
-        let (tiles, workspace_bytes) = (self.tiles.len() as u64, self.tiles.bytes() as u64);
-        ScheduleShape { tiles, workspace_bytes, ..ScheduleShape::default() }
+        shape(&self.tiles)
     }
+}
+
+/// A cut matrix, for vectors of a wider type than its values.
+struct WideSpmv {
+    tiles: SpmvTiles,
+}
+
+impl<S: Storage + WidenTo<V>, O: Offset, V: Value> SpmvSchedule<S, O, V> for WideSpmv {
+    fn run(&self, product: SpmvCall<'_, S, O, V>) -> Result<(), DeviceError> {
+        let SpmvCall { matrix, alpha, x, beta, y, .. } = product;
+        let values = matrix.values();
+        let view = matrix.pattern().host_view(&values);
+        if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
+            self.tiles.multiply_wide(view, alpha, x, beta, y);
+        }
+        Ok(())
+    }
+
+    fn shape(&self) -> ScheduleShape {
+        shape(&self.tiles)
+    }
+}
+
+/// Shape of a schedule of tiles.
+fn shape(tiles: &SpmvTiles) -> ScheduleShape {
+    let (tiles, workspace_bytes) = (tiles.len() as u64, tiles.bytes() as u64);
+    ScheduleShape { tiles, workspace_bytes, ..ScheduleShape::default() }
 }

@@ -1,4 +1,5 @@
 use evenpath_kernels::spmv::MergeTile;
+use evenpath_simt::WidenTo;
 use evenpath_simt::kernel::Kernel;
 
 use super::cpu;
@@ -17,7 +18,7 @@ use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
-use crate::{Offset, Value};
+use crate::{Offset, Storage, Value};
 
 /// The method with equal shares of the merge path.
 pub(super) struct MergePathMethod;
@@ -55,19 +56,26 @@ impl<V: Value, O: Offset> Strategy<V, O> for MergePathMethod {
     }
 }
 
+/// Prepares the method for vectors of a wider type than the values, on a device that runs kernels.
+pub(in crate::op::spmv) fn build_wide<S: Storage + WidenTo<V>, O: Offset, V: Value>(
+    matrix: &DeviceCsr<S, O>,
+) -> Result<Boxed<S, O, V>, OpError> {
+    Ok(Box::new(MergeSchedule::analyze(matrix, Gathers::of_elements(matrix, V::SIZE)?)?))
+}
+
 /// Cut of the merge path into equal parts, with its launch.
-struct MergeSchedule<V: Value, O: Offset> {
-    launch: Launch<MergeTile<V, O>>,
+struct MergeSchedule<S: Storage, V: Value, O: Offset> {
+    launch: Launch<MergeTile<S, V, O>>,
     tiles: PathTiles,
     cut_rows: CutRows,
 }
 
-impl<V: Value, O: Offset> MergeSchedule<V, O> {
+impl<S: Storage, V: Value, O: Offset> MergeSchedule<S, V, O> {
     /// Cuts the merge of row ends and nonzeros into tiles.
-    fn analyze(matrix: &DeviceCsr<V, O>, gathers: Gathers) -> Result<Self, OpError> {
+    fn analyze(matrix: &DeviceCsr<S, O>, gathers: Gathers) -> Result<Self, OpError> {
         let device = matrix.device();
         let tile = policy::spmv_merge(V::TYPE, device.properties().compute_capability);
-        let kernel_of = |tile: Tile| MergeTile::<V, O>::instance(tile.block_size, tile.items_per_thread);
+        let kernel_of = |tile: Tile| MergeTile::<S, V, O>::instance(tile.block_size, tile.items_per_thread);
         let Some((tile, kernel)) = tile.and_then(|tile| Some((tile, kernel_of(tile)?))) else {
             unreachable!("the kernels' tables have an instance for every tile of the policy")
         };
@@ -85,8 +93,8 @@ impl<V: Value, O: Offset> MergeSchedule<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> SpmvSchedule<V, O> for MergeSchedule<V, O> {
-    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
+impl<S: Storage, V: Value, O: Offset> SpmvSchedule<S, O, V> for MergeSchedule<S, V, O> {
+    fn run(&self, mut product: SpmvCall<'_, S, O, V>) -> Result<(), DeviceError> {
         let mut work = self.cut_rows.sums.lock()?;
         let (tile_rows, cut_rows) = (self.tiles.rows.as_global(), self.cut_rows.view(&mut work));
         // SAFETY: the tiles and the cut rows are the matrix's.

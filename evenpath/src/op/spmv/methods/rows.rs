@@ -1,5 +1,7 @@
 use evenpath_kernels::spmv::{BlockRows, VectorRows};
 
+#[cfg(feature = "lab")]
+use super::block_size::with_block_size;
 use super::lanes::checked_lanes;
 use crate::device::{DeviceError, Launch, MAX_GRID};
 use crate::format::DeviceCsr;
@@ -60,6 +62,19 @@ impl<V: Value, O: Offset> Strategy<V, O> for LanesMethod {
         let lanes = self.lanes(features.lanes());
         Some(LANES.microseconds(&Matrix::new(features).lanes(lanes)))
     }
+}
+
+/// Prepares the method with `lanes` lanes per row and `block_size` threads per block.
+#[cfg(feature = "lab")]
+pub(in crate::op::spmv) fn build_in_blocks<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    lanes: u32,
+    block_size: u32,
+) -> Result<Boxed<V, O>, OpError> {
+    let method = SpmvMethod::Vector { lanes: Some(lanes) };
+    let lanes = checked_lanes(lanes, method)?;
+    let launcher = with_block_size(matrix.device(), method, block_size)?;
+    Ok(Box::new(Vector { launch: launcher.threads(matrix.nrows() * lanes as usize)?, lanes }))
 }
 
 /// A number of lanes per row.

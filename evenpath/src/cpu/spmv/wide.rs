@@ -1,0 +1,84 @@
+//! Rows of a tile, with vectors and sums of a wider type than the values: the mixed precision of Pasandide's study (section C).
+
+use std::ops::Range;
+
+use evenpath_simt::WidenTo;
+
+use super::super::merge_path::Coordinate;
+#[cfg(target_arch = "x86_64")]
+use super::instructions::has_avx2;
+use super::portable;
+use crate::{CsrView, Offset, Storage, Value};
+
+/// Operands that all tiles share. Every column is below the length of x.
+pub(super) struct WideOperands<'a, S, V, O> {
+    row_ends: &'a [O],
+    columns: &'a [u32],
+    values: &'a [S],
+    alpha: V,
+    x: &'a [V],
+    beta: V,
+}
+
+impl<'a, S: Storage + WidenTo<V>, V: Value, O: Offset> WideOperands<'a, S, V, O> {
+    /// Creates the operands for an x with one element per column.
+    pub(super) fn new(matrix: CsrView<'a, S, O>, alpha: V, x: &'a [V], beta: V) -> Self {
+        assert_eq!(x.len(), matrix.ncols(), "shapes are checked by the caller");
+        let row_ends = &matrix.row_offsets()[1..];
+        Self { row_ends, columns: matrix.column_indices(), values: matrix.values(), alpha, x, beta }
+    }
+
+    /// Computes the rows that end in a tile, and returns its partial sum of the row after them. Sums are the same with all
+    /// instructions.
+    pub(super) fn run_tile(&self, path: &Range<Coordinate>, finished: &mut [V]) -> Option<V> {
+        #[cfg(target_arch = "x86_64")]
+        if has_avx2() {
+            // SAFETY: the machine has AVX2.
+            return unsafe { self.run_rows_avx2(path, finished) };
+        }
+        self.run_rows(path, finished)
+    }
+
+    /// # Safety
+    /// The machine has AVX2.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    unsafe fn run_rows_avx2(&self, path: &Range<Coordinate>, finished: &mut [V]) -> Option<V> {
+        self.run_rows(path, finished)
+    }
+
+    // Inlined into the function that enables the instructions, so that sums are compiled with them.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn run_rows(&self, path: &Range<Coordinate>, finished: &mut [V]) -> Option<V> {
+        let mut start = path.start.nonzero;
+        // Of a row whose nonzeros all lie in tiles before, only βy: α may be infinite.
+        let mut alpha = if self.starts_with_end_alone(path) { V::ZERO } else { self.alpha };
+        for (y, end) in finished.iter_mut().zip(&self.row_ends[path.start.row..path.end.row]) {
+            let end = end.to_usize();
+            let product = alpha * self.sum(start..end);
+            *y = if self.beta == V::ZERO { product } else { product + self.beta * *y };
+            (start, alpha) = (end, self.alpha);
+        }
+        let rest = start..path.end.nonzero;
+        if rest.is_empty() {
+            return None;
+        }
+        Some(self.sum(rest))
+    }
+
+    /// Returns whether the first row of a tile has nonzeros, all of them before the tile.
+    fn starts_with_end_alone(&self, path: &Range<Coordinate>) -> bool {
+        let Coordinate { row, nonzero } = path.start;
+        let begin = if row > 0 { self.row_ends[row - 1].to_usize() } else { 0 };
+        begin < nonzero && self.row_ends.get(row).is_some_and(|end| end.to_usize() == nonzero)
+    }
+
+    /// Sums the products of a range of nonzeros.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn sum(&self, range: Range<usize>) -> V {
+        // SAFETY: columns are below the length of x.
+        unsafe { portable::sum(&self.columns[range.clone()], &self.values[range], self.x) }
+    }
+}
