@@ -132,7 +132,7 @@ fn sums_are_double() {
             let a = device.upload(&a).expect("upload");
             let x = device.upload(&vec![1.0; small_terms + 1]).expect("upload");
             let expected = [1.0 + small_terms as f64 * f64::from(small); 3];
-            assert_eq!(host, expected, "in host memory");
+            assert_eq!(host.to_vec(), expected, "in host memory");
             for method in ways(&device) {
                 let mut y = device.zeros(3).expect("memory");
                 multiply(&a, method, (1.0, &x), (0.0, &mut y)).expect("a product");
