@@ -3,6 +3,7 @@
 mod direct;
 mod half;
 mod hot_columns;
+mod infinite;
 mod lanes_in_blocks;
 mod light;
 mod methods;

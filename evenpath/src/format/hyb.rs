@@ -89,7 +89,9 @@ impl<V: Value> DeviceHyb<V> {
     ) -> Result<(), OpError> {
         with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
             self.coo.check(x, y)?;
-            self.ell.spmv(alpha, x, beta, y)?;
+            // Without entries in ELL only βy: α may be infinite, and times zero no number.
+            let of_ell = if self.ell.nnz() == 0 { V::ZERO } else { alpha };
+            self.ell.spmv(of_ell, x, beta, y)?;
             self.coo.spmv(alpha, x, V::ONE, y)
         })
     }

@@ -19,6 +19,8 @@ const LONG_ROW_PART: usize = 64;
 #[derive(Debug, Clone)]
 pub(super) struct CpuTile {
     pub(super) path: Range<Coordinate>,
+    /// True if the first row has nonzeros, all of them in tiles before.
+    pub(super) starts_with_end: bool,
     pub(super) kernel: RowsKernel,
 }
 

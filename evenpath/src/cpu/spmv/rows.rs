@@ -30,7 +30,7 @@ pub(super) struct CpuSpmvOperands<'a, V, O> {
     values: &'a [V],
     pub(super) alpha: V,
     x: &'a [V],
-    beta: V,
+    pub(super) beta: V,
 }
 
 impl<'a, V: Value, O: Offset> CpuSpmvOperands<'a, V, O> {

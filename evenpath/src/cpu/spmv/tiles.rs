@@ -67,7 +67,9 @@ impl SpmvTiles {
             let Range { start, end } = path;
             let row_ends = &row_offsets[1..][start.row..end.row];
             let kernel = choose(start.nonzero, row_ends, &column_indices[start.nonzero..end.nonzero]);
-            CpuTile { path, kernel }
+            let starts_with_end = row_ends.first().is_some_and(|end| end.to_usize() == start.nonzero)
+                && row_offsets[start.row].to_usize() < start.nonzero;
+            CpuTile { path, starts_with_end, kernel }
         };
         Self { tiles: parallel::map(paths.len(), 16, tile) }
     }
@@ -110,7 +112,7 @@ impl SpmvTiles {
     ) {
         assert_eq!((x.len(), y.len()), (matrix.ncols(), matrix.nrows()), "shapes are checked by the caller");
         let operands = WideOperands::new(matrix, alpha, x, beta);
-        self.run(alpha, y, |tile, finished| operands.run_tile(&tile.path, finished));
+        self.run((alpha, beta), y, |tile, finished| operands.run_tile(&tile.path, finished));
     }
 
     pub(super) fn multiply_with<V: Value, O: Offset>(
@@ -119,13 +121,14 @@ impl SpmvTiles {
         instructions: SpmvInstructions,
         y: &mut [V],
     ) {
-        self.run(operands.alpha, y, |tile, finished| operands.run_tile(tile, instructions, finished));
+        let factors = (operands.alpha, operands.beta);
+        self.run(factors, y, |tile, finished| operands.run_tile(tile, instructions, finished));
     }
 
     /// Runs the tiles, given the rows that end in each, and adds the partial sums that `run_tile` returns, times `alpha`.
     fn run<V: Value>(
         &self,
-        alpha: V,
+        (alpha, beta): (V, V),
         y: &mut [V],
         run_tile: impl Fn(&CpuTile, &mut [V]) -> Option<V> + Sync,
     ) {
@@ -140,7 +143,12 @@ impl SpmvTiles {
         shares::for_each(tasks.len(), &|index| {
             let mut task = tasks[index].lock().unwrap_or_else(PoisonError::into_inner);
             let TileTask { tile, finished, carry } = &mut *task;
+            let first = finished.first().copied();
             *carry = run_tile(tile, finished);
+            // Of a row whose nonzeros all lie in tiles before, only βy: α may be infinite, and times zero no number.
+            if let (true, Some(y), Some(first)) = (tile.starts_with_end, finished.first_mut(), first) {
+                *y = if beta == V::ZERO { V::ZERO } else { beta * first };
+            }
         });
         let carries: Vec<Option<V>> = tasks
             .into_iter()

@@ -52,26 +52,17 @@ impl<'a, S: Storage + WidenTo<V>, V: Value, O: Offset> WideOperands<'a, S, V, O>
     #[inline(always)]
     fn run_rows(&self, path: &Range<Coordinate>, finished: &mut [V]) -> Option<V> {
         let mut start = path.start.nonzero;
-        // Of a row whose nonzeros all lie in tiles before, only βy: α may be infinite.
-        let mut alpha = if self.starts_with_end_alone(path) { V::ZERO } else { self.alpha };
         for (y, end) in finished.iter_mut().zip(&self.row_ends[path.start.row..path.end.row]) {
             let end = end.to_usize();
-            let product = alpha * self.sum(start..end);
+            let product = self.alpha * self.sum(start..end);
             *y = if self.beta == V::ZERO { product } else { product + self.beta * *y };
-            (start, alpha) = (end, self.alpha);
+            start = end;
         }
         let rest = start..path.end.nonzero;
         if rest.is_empty() {
             return None;
         }
         Some(self.sum(rest))
-    }
-
-    /// Returns whether the first row of a tile has nonzeros, all of them before the tile.
-    fn starts_with_end_alone(&self, path: &Range<Coordinate>) -> bool {
-        let Coordinate { row, nonzero } = path.start;
-        let begin = if row > 0 { self.row_ends[row - 1].to_usize() } else { 0 };
-        begin < nonzero && self.row_ends.get(row).is_some_and(|end| end.to_usize() == nonzero)
     }
 
     /// Sums the products of a range of nonzeros.
