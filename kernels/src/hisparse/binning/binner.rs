@@ -29,7 +29,7 @@ pub(super) struct BinningMemory {
     /// The first entry of each child in a tile, or a number per digit.
     pub(super) places: Shared<u32>,
     pub(super) scan: CountScan<u32, BLOCK>,
-    /// What one thread tells the others: whether a share was the last, and the number of the first child.
+    /// What one thread tells the others: whether a piece was the last, and the number of the first child.
     pub(super) told: Shared<u32>,
 }
 
@@ -57,7 +57,7 @@ impl BinningMemory {
 pub(super) struct Binner {
     pub(super) entries: BinnedEntries,
     pub(super) skeleton: Skeleton,
-    /// Counts of the shares of large nodes.
+    /// Counts of the pieces of large nodes.
     pub(super) counts: GlobalMut<u32>,
     /// Bytes of a value.
     pub(super) value_bytes: u32,
@@ -85,18 +85,10 @@ impl Binner {
         }
     }
 
-    /// Returns the inner nodes among `count` children of a node of `height`.
+    /// Returns `count` children of a node of `height` for the queue in which they are looked at.
     #[device]
-    pub(super) fn found_children(
-        self,
-        height: u32,
-        first: u32,
-        count: u32,
-    ) -> Option<FoundElement<BinningWork>> {
-        if height == 1 {
-            return None;
-        }
+    pub(super) fn children(self, height: u32, first: u32, count: u32) -> FoundElement<BinningWork> {
         let queue = if count <= NARROW_CHILDREN { NARROW } else { WIDE };
-        Some(FoundElement { queue, element: BinningWork::children(height - 1, first, count) })
+        FoundElement { queue, element: BinningWork::children(height - 1, first, count) }
     }
 }

@@ -77,7 +77,7 @@ impl<V: Float> HiSparseFillBinned<V> {
         }
     }
 
-    /// Writes the entries of the warp's leaves, which the lanes share.
+    /// Writes the entries of the warp's leaves, which the lanes piece.
     #[device(track_caller)]
     fn write_entries(&self, begin: u32, count: u32, reference: u32) {
         let (d_log2, mask) = (self.entries.d_log2, (1 << self.entries.d_log2) - 1);
@@ -114,7 +114,7 @@ impl<V: Float> HiSparseFillBinned<V> {
     #[device(track_caller)]
     fn climb(&self, mut is_done: bool, mut parent: u32) {
         let mut height = 0;
-        while height < self.skeleton.height {
+        while height < self.skeleton.height && warp::any(warp::FULL, is_done) {
             height += 1;
             // What all lanes wrote, for whoever writes the parent.
             warp::sync(warp::FULL);

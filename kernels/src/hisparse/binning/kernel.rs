@@ -4,9 +4,9 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, GlobalMut};
 
 use super::binner::{Binner, BinningMemory, TILE};
-use super::shares::ShareCount;
+use super::pieces::PieceCount;
 use super::skeleton::{BinnedEntries, Skeleton, UNITS};
-use super::work::{BinningQueues, BinningWork, NODE, SHARES, SMALL, SMALL_ENTRIES};
+use super::work::{BinningQueues, BinningWork, NODE, PIECES, SMALL, SMALL_ENTRIES};
 use crate::hisparse::queue::{
     run, run_shared_bytes, FoundElement, Payload, QueueOperation, Queues, Specification, WIDE,
 };
@@ -73,12 +73,12 @@ impl QueueOperation for Binner {
             if work.task == NODE {
                 return self.bin_by_block(work);
             }
-            if work.task >= SHARES && work.slots() == 1 {
-                return self.process_share(work);
+            if work.task >= PIECES && work.slots() == 1 {
+                return self.process_piece(work);
             }
-            if work.task >= SHARES {
-                let is_share = lane < work.slots();
-                return is_share.then(|| FoundElement { queue: WIDE, element: work.part(lane, 1) });
+            if work.task >= PIECES {
+                let is_piece = lane < work.slots();
+                return is_piece.then(|| FoundElement { queue: WIDE, element: work.part(lane, 1) });
             }
         }
         self.look(work, lane)
@@ -120,8 +120,8 @@ impl Binner {
         } else if len <= TILE {
             FoundElement { queue: WIDE, element: node }
         } else {
-            let end = ShareCount::of(len).shares;
-            FoundElement { queue: WIDE, element: BinningWork { task: SHARES, end, ..node } }
+            let end = PieceCount::of(len).pieces;
+            FoundElement { queue: WIDE, element: BinningWork { task: PIECES, end, ..node } }
         })
     }
 }

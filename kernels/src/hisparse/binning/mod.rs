@@ -12,8 +12,8 @@
 //! |---|---|---|
 //! | 1 | no queue | the thread that finds it, with all nodes below |
 //! | up to 32 | `SMALL` | a warp, in registers |
-//! | up to [`TILE`] | `WIDE` | a block, in shared memory |
-//! | more | `WIDE`, in shares | several blocks, by a least significant digit radix sort of the two digits; the last share of each phase starts the next one |
+//! | up to [`TILE`], 1024 | `WIDE` | a block, in shared memory |
+//! | more | `WIDE`, in pieces of at least four tiles | a block per piece, by a least significant digit radix sort of the two digits; the last piece of each phase starts the next one |
 //!
 //! The children of a node have consecutive numbers in the skeleton. Those of a node that was binned by a warp or a block are
 //! found in their range: up to eight through `NARROW`, else through `WIDE`. Leaves go through no queue: binning is stable, so the
@@ -22,7 +22,7 @@
 mod binner;
 mod fill;
 mod kernel;
-mod shares;
+mod pieces;
 mod skeleton;
 mod small;
 mod start;
@@ -32,7 +32,7 @@ mod work;
 pub use binner::TILE;
 pub use fill::HiSparseFillBinned;
 pub use kernel::HiSparseBinEntries;
-pub use shares::count_words;
+pub use pieces::count_words;
 pub use skeleton::{
     BinnedEntries, Skeleton, BINNING_RESULTS, DESCENTS, INNER_NODES, INNER_WORDS, LEAF_WORDS, LEAVES,
     REFERENCE_OF_ROOT, UNITS, UNITS_TAKEN,

@@ -37,7 +37,7 @@ const COORDINATES: usize = 3;
 const FIRST_CHILD: usize = 4;
 /// The number of children.
 const CHILDREN: usize = 5;
-/// While the node is binned, the shares of the phase that are done; afterwards the children that are in the pool.
+/// While the node is binned, the pieces of the phase that are done; afterwards the children that are in the pool.
 const ARRIVED: usize = 6;
 
 /// The parent of the root.
@@ -208,7 +208,7 @@ impl Skeleton {
         self.words(height, node).store(BEGIN, reference);
     }
 
-    /// Counts a share or a child of an inner node as done, and returns whether it was the last of `count`. Releases what this
+    /// Counts a piece or a child of an inner node as done, and returns whether it was the last of `count`. Releases what this
     /// thread has seen, and acquires what the others had.
     #[device(track_caller)]
     pub(super) fn arrive(self, node: u32, count: u32) -> bool {

@@ -77,12 +77,8 @@ impl Binner {
             let written = SkeletonNode { begin, end, parent: node, coordinates: 0 };
             self.write_child(height, first + bins_before, bin, written);
         }
-        let found = self.found_children(height, first, count)?;
-        // At most 32 children: four parts.
-        if lane == 0 {
-            Some(FoundElement { queue: NARROW, ..found })
-        } else {
-            None
-        }
+        // Up to 32 children: up to four parts.
+        let element = BinningWork::children(height - 1, first, count);
+        (lane == 0 && height > 1).then_some(FoundElement { queue: NARROW, element })
     }
 }

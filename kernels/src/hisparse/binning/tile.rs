@@ -33,11 +33,7 @@ impl Binner {
             let written = SkeletonNode { begin: begin + from, end: begin + to, parent: node, coordinates: 0 };
             self.write_child(height, first + child, bin, written);
         });
-        if thread::index() == 0 {
-            self.found_children(height, first, count)
-        } else {
-            None
-        }
+        (thread::index() == 0 && height > 1).then(|| self.children(height, first, count))
     }
 
     /// The bits of a bin.

@@ -4,16 +4,16 @@ use evenpath_simt::device;
 
 use crate::hisparse::queue::{Payload, Specification, MAX_WORDS};
 
-/// Nodes of a tree that is being made: one inner node, shares of it, or its children.
+/// Nodes of a tree that is being made: one inner node, pieces of it, or its children.
 #[derive(Debug, Clone, Copy)]
 pub struct BinningWork {
     /// The number of the inner node; meaningless for children.
     pub(super) node: u32,
     /// The number of levels below the node, or below the children.
     pub(super) height: u32,
-    /// [`NODE`], [`CHILDREN`], or [`SHARES`] plus a phase.
+    /// [`NODE`], [`CHILDREN`], or [`PIECES`] plus a phase.
     pub(super) task: u32,
-    /// The first share, or the number of the first child; 0 for a node.
+    /// The first piece, or the number of the first child; 0 for a node.
     pub(super) begin: u32,
     /// One past the last; 1 for a node.
     pub(super) end: u32,
@@ -23,8 +23,8 @@ pub struct BinningWork {
 pub(super) const NODE: u32 = 0;
 /// Children of one node, which are to be looked at.
 pub(super) const CHILDREN: u32 = 1;
-/// Shares of a node with more entries, in the first phase.
-pub(super) const SHARES: u32 = 2;
+/// Pieces of a node with more entries, in the first phase.
+pub(super) const PIECES: u32 = 2;
 
 impl BinningWork {
     /// No nodes.
