@@ -3,12 +3,10 @@
 use evenpath_simt::{device, Arena, GlobalMut, Shared};
 
 use super::skeleton::{BinnedEntries, Skeleton, SkeletonNode};
-use super::work::{BinningWork, NARROW, NARROW_CHILDREN};
 use crate::block::count_scan::CountScan;
 use crate::block::radix_rank::RadixRank;
 use crate::block::radix_sort::RadixSort;
 use crate::hisparse::layout;
-use crate::hisparse::queue::{FoundElement, WIDE};
 
 /// Threads of a block.
 pub(super) const BLOCK: usize = 128;
@@ -83,12 +81,5 @@ impl Binner {
         if height == 1 {
             self.add_units(0, written.end - written.begin);
         }
-    }
-
-    /// Returns `count` children of a node of `height` for the queue in which they are looked at.
-    #[device]
-    pub(super) fn children(self, height: u32, first: u32, count: u32) -> FoundElement<BinningWork> {
-        let queue = if count <= NARROW_CHILDREN { NARROW } else { WIDE };
-        FoundElement { queue, element: BinningWork::children(height - 1, first, count) }
     }
 }

@@ -102,7 +102,7 @@ impl Binner {
         }
         if phase == LIST_BINS {
             let (first, count) = self.skeleton.children(piece.node);
-            return Some(self.children(piece.height, first, count));
+            return Some(BinningWork::found_children(piece.height - 1, first, count));
         }
         let element = BinningWork { task: work.task + 1, begin: 0, end: piece.pieces, ..work };
         Some(FoundElement { queue: WIDE, element })

@@ -4,7 +4,7 @@ use evenpath_simt::{device, thread, warp};
 
 use super::binner::Binner;
 use super::skeleton::SkeletonNode;
-use super::work::{BinningWork, NARROW};
+use super::work::BinningWork;
 use crate::hisparse::queue::FoundElement;
 
 impl Binner {
@@ -77,8 +77,6 @@ impl Binner {
             let written = SkeletonNode { begin, end, parent: node, coordinates: 0 };
             self.write_child(height, first + bins_before, bin, written);
         }
-        // Up to 32 children: up to four parts.
-        let element = BinningWork::children(height - 1, first, count);
-        (lane == 0 && height > 1).then_some(FoundElement { queue: NARROW, element })
+        (lane == 0 && height > 1).then(|| BinningWork::found_children(height - 1, first, count))
     }
 }

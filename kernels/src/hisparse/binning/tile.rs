@@ -33,7 +33,7 @@ impl Binner {
             let written = SkeletonNode { begin: begin + from, end: begin + to, parent: node, coordinates: 0 };
             self.write_child(height, first + child, bin, written);
         });
-        (thread::index() == 0 && height > 1).then(|| self.children(height, first, count))
+        (thread::index() == 0 && height > 1).then(|| BinningWork::found_children(height - 1, first, count))
     }
 
     /// The bits of a bin.

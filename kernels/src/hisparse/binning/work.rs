@@ -2,7 +2,7 @@
 
 use evenpath_simt::device;
 
-use crate::hisparse::queue::{Payload, Specification, MAX_WORDS};
+use crate::hisparse::queue::{FoundElement, Payload, Specification, MAX_WORDS, WIDE};
 
 /// Nodes of a tree that is being made: one inner node, pieces of it, or its children.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +40,13 @@ impl BinningWork {
     #[device]
     pub(super) fn children(height: u32, first: u32, count: u32) -> Self {
         Self { node: 0, height, task: CHILDREN, begin: first, end: first + count }
+    }
+
+    /// Returns [`children`](Self::children) for the queue in which they are looked at.
+    #[device]
+    pub(super) fn found_children(height: u32, first: u32, count: u32) -> FoundElement<Self> {
+        let queue = if count <= NARROW_CHILDREN { NARROW } else { WIDE };
+        FoundElement { queue, element: Self::children(height, first, count) }
     }
 }
 
