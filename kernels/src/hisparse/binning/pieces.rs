@@ -32,7 +32,7 @@ const MOST_PIECES: u32 = 1024;
 /// Tiles of a piece, at least: what a block does in one phase should take longer than the way through a queue.
 const LEAST_TILES: u32 = 4;
 
-/// Words of the counts for `len` entries. A node uses those from [`first_count`] of its first entry up to that of its end.
+/// Words of the counts for `len` entries. A node uses those from `first_count` of its first entry up to that of its end.
 pub const fn count_words(len: usize, d_log2: u32) -> usize {
     (2 * len / TILE as usize) << d_log2
 }
