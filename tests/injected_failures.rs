@@ -374,6 +374,13 @@ fn trees() {
             |a| values_of_tree::<32>(&a.to_hisparse(hisparse::Options::default().with_share(share))?),
         );
     }
+    let queued = hisparse::ConversionOptions::default().with_method(hisparse::ConversionMethod::Queues);
+    drive(
+        "CSR to HiSparse by queues",
+        |device| device.upload(&a).unwrap(),
+        |a| values_of(a).unwrap(),
+        |a| values_of_tree::<32>(&a.to_hisparse(queued)?),
+    );
     drive(
         "COO to HiSparse",
         |device| device.upload(&a.to_coo().unwrap()).unwrap(),

@@ -140,8 +140,9 @@ pub mod hisparse {
         Statistics,
     };
     pub use crate::op::hisparse::{
-        DeviceHiSparse, QueuedOptions, QueuedPlan, QueuedPlanInfo, SpaddMethod, SpaddOptions, SpgemmMethod,
-        SpgemmOptions, SpmmOptions, SpmmPlan, SpmmPlanInfo, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo,
+        ConversionMethod, ConversionOptions, DeviceHiSparse, QueuedOptions, QueuedPlan, QueuedPlanInfo,
+        SpaddMethod, SpaddOptions, SpgemmMethod, SpgemmOptions, SpmmOptions, SpmmPlan, SpmmPlanInfo,
+        SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo,
     };
 }
 

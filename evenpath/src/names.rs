@@ -109,6 +109,7 @@ mod tests {
         check(&hisparse::SpmvMethod::ALL);
         check(&hisparse::SpgemmMethod::ALL);
         check(&hisparse::SpaddMethod::ALL);
+        check(&hisparse::ConversionMethod::ALL);
         check(&Elementwise::ALL);
         check(&SetOperation::ALL);
         check(&Combine::ALL);

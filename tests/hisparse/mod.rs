@@ -5,6 +5,7 @@ mod device;
 mod pools;
 mod products;
 mod queue;
+mod queued_conversion;
 mod queued_entries;
 mod queued_sum;
 mod scales;

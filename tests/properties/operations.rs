@@ -12,7 +12,8 @@ use evenpath::{Csr, Device, DeviceVec, Multiplies, Offset, Storage, Value, bf16,
 use super::products::{
     add, add_coo, add_once, add_trees, add_trees_queued, block_of_tree, diagonal_of_tree, multiply_trees,
     norm_of_tree, set_values, sort_rows, spgemm_row_tiles, spgemm_row_wise, spgemm_sorted,
-    spgemm_sorted_at_once, spgemm_sorted_by_column, spmm, spmm_tree, to_coo, to_tree, transpose,
+    spgemm_sorted_at_once, spgemm_sorted_by_column, spmm, spmm_tree, to_coo, to_tree, to_tree_queued,
+    transpose,
 };
 use super::sequences::{
     axpby, dot, dot_into, merge_keys, merge_pairs, reduce_by_keys, reduce_by_keys_into, scan, scan_by_keys,
@@ -103,6 +104,7 @@ pub(super) fn operations() -> Vec<Operation> {
         "transpose, CSR", "`DeviceCsr::transpose`", transpose [f32 f64] [u32 u64] false, false, true;
         "CSR to COO", "`DeviceCsr::to_coo`", to_coo [f32 f64] [u32 u64] false, false, true;
         "CSR to HiSparse", "`DeviceCsr::to_hisparse`", to_tree [f32 f64] [u32 u64] false, false, true;
+        "CSR to HiSparse, queues", "`DeviceCsr::to_hisparse`", to_tree_queued [f32 f64] [u32 u64] false, false, false;
         "new values, CSR", "`DeviceCsr::set_values_from`", set_values [f32 f64] [u32 u64] true, true, true;
         "sort rows, CSR", "`DeviceCsr::sort_rows`", sort_rows [f32 f64] [u32 u64] false, false, true;
         "scan", "`scan::values`", scan [u32 i32 u64 f32 f64] [] true, true, true;

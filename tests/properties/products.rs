@@ -139,6 +139,13 @@ pub(super) fn to_tree<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn F
     Box::new(move || Ok(download_tree(a.to_hisparse(hisparse::Options::default())?)))
 }
 
+pub(super) fn to_tree_queued<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<V, O>()).expect("upload");
+    uploaded();
+    let options = hisparse::ConversionOptions::default().with_method(hisparse::ConversionMethod::Queues);
+    Box::new(move || Ok(download_tree(a.to_hisparse(options)?)))
+}
+
 pub(super) fn set_values<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = device.upload(&matrix::<V, O>()).expect("upload");
     let values = device.upload(&numbers::<V>(a.nnz())).expect("upload");

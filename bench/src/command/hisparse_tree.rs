@@ -72,6 +72,14 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
     let times =
         times_ms(&device, run.repetitions(&device), || on_device.to_hisparse::<D>(options).map(drop))?;
     say_time(&mut report, ("conversion", "from CSR"), &times);
+    if device.kind() != DeviceKind::Cpu && !arguments.share {
+        let queues = hisparse::ConversionOptions::default().with_method(hisparse::ConversionMethod::Queues);
+        let queued = on_device.to_hisparse::<D>(queues)?;
+        report.check(right("back to CSR, by queues", queued.to_csr()?.download()? == *csr));
+        let times =
+            times_ms(&device, run.repetitions(&device), || on_device.to_hisparse::<D>(queues).map(drop))?;
+        say_time(&mut report, ("conversion_by_queues", "from CSR by queues"), &times);
+    }
     let tree = a.download()?;
     say_statistics(&mut report, &tree.statistics());
 

@@ -38,10 +38,11 @@ pub(crate) const SUMS: [Ratio; 7] = [
 ];
 
 /// Bytes and conversion.
-pub(crate) const OTHERS: [Ratio; 3] = [
+pub(crate) const OTHERS: [Ratio; 4] = [
     ratio("bytes, HiSparse over CSR", &["hisparse bytes"], "csr bytes"),
     ratio("bytes, HiSparse over COO", &["hisparse bytes"], "coo bytes"),
     ratio("conversion over an SpMV from CSR", &["conversion ms"], "spmv ms, csr"),
+    ratio("conversion by queues over the default", &["conversion ms, queues"], "conversion ms"),
 ];
 
 impl Ratio {

@@ -1,5 +1,6 @@
 //! HiSparse: trees of small nodes (Derler, *HiSparse: A Hierarchical Sparse Matrix Format for the GPU*, 2016).
 
+pub mod binning;
 pub mod layout;
 mod leaf_entries;
 mod leaves;

@@ -1,16 +1,15 @@
 //! Everything for one matrix, as figures: the ways of y = Ax are contenders, the rest has names.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 
 use evenpath::Csr;
 use evenpath::hisparse::{self, DeviceHiSparse, LevelStatistics, NodeKind};
 
+use super::conversions::conversions;
 use super::extent::Extent;
 use super::node_sizes::node_sizes;
 use super::products::{Product, product};
 use super::sums::sums;
-use crate::measure::{median, times_ms};
 use crate::operations::bench::{Bench, Measured};
 use crate::peers::{Operation, PeerValue};
 use crate::results::{Contender, Figures};
@@ -44,8 +43,9 @@ pub(crate) fn measure_tree<V: PeerValue, const D: usize>(
     more.product("spmv", &direct);
     more.product("spmv_transposed", &transposed);
     let wrong_sums = sums(bench, (matrix, tree), |name, ms| more.add(name, ms))?;
+    let mut wrong_conversions = Vec::new();
     if extent == Extent::Whole {
-        more.add("conversion ms".into(), Some(conversion_ms::<V, D>(bench, matrix)?));
+        wrong_conversions = conversions::<V, D>(bench, matrix, |name, ms| more.add(name, ms))?;
     }
     let mut sizes = Vec::new();
     if extent == Extent::Figures {
@@ -62,21 +62,10 @@ pub(crate) fn measure_tree<V: PeerValue, const D: usize>(
     let others =
         direct.csr.ours.into_iter().chain(transposed.ways).chain(transposed.csr.ours).chain(wrong_sizes);
     let wrong = others.filter(Contender::is_wrong).map(|wrong| Contender { ms: None, ..wrong });
-    let wrong: Vec<_> = wrong.chain(wrong_sums).collect();
+    let wrong: Vec<_> = wrong.chain(wrong_sums).chain(wrong_conversions).collect();
     let is_right = wrong.is_empty() && !ours.iter().any(Contender::is_wrong);
     ours.extend(wrong.into_iter().chain(refused));
     Ok(Figures { verified: Some(is_right), ..Figures::new(work, ours, direct.csr.peers, more.figures) })
-}
-
-/// Milliseconds to convert a matrix from CSR on the device, including allocation.
-fn conversion_ms<V: PeerValue, const D: usize>(
-    bench: &Bench<'_>,
-    matrix: &Csr<V>,
-) -> Result<f64, Box<dyn Error>> {
-    let matrix = bench.device.upload(matrix)?;
-    let convert =
-        || matrix.to_hisparse::<D>(hisparse::Options::default()).map(drop).map_err(Box::<dyn Error>::from);
-    Ok(median(&times_ms(bench.device, bench.repetitions, convert)?))
 }
 
 /// The names of figures of nodes: their number, that of dense ones, and the entries of all and of dense ones.

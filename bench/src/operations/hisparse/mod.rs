@@ -1,6 +1,7 @@
 //! HiSparse: bytes, products, sums and conversion of a matrix, compared with CSR and other libraries: Figures 3.2, 7.2 and 7.3
 //! of the thesis.
 
+mod conversions;
 mod extent;
 mod measure;
 mod node_sizes;

@@ -1,4 +1,4 @@
-//! Converts CSR and COO to trees, on the device.
+//! Converts CSR and COO to trees, on the device; by default from runs.
 //!
 //! In a row of a canonical matrix, the entries of one leaf are consecutive: a run. Runs are found, and sorted stably by the
 //! paths of their leaves, so that those of a leaf are ordered by row. Then the levels on which the paths of two consecutive
@@ -10,11 +10,13 @@ use evenpath_kernels::hisparse::{
 };
 
 use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
+use super::sorted_entries::SortedEntries;
 use super::tree::{self, SortedRuns};
-use crate::device::{DeviceKind, DeviceSlice, DeviceVec, Kernels};
+use super::{ConversionMethod, ConversionOptions};
+use crate::device::{DeviceKind, Kernels};
 use crate::format::{DeviceCoo, DeviceCsr, transpose};
 use crate::keys::SortKey;
-use crate::matrix::hisparse::{self, Options};
+use crate::matrix::hisparse;
 use crate::operand::OpError;
 use crate::sequence::radix_sort::pair_kernels;
 use crate::sequence::sort::{self, SortOptions};
@@ -25,13 +27,14 @@ use crate::{Offset, Value};
 const MAX_ENTRIES: usize = (1 << 32) - (1 << 16);
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// Converts an m x n matrix to an m x n [`DeviceHiSparse`] with D × D nodes. Duplicates are summed. The result
+    /// Converts an m x n matrix to an m x n [`DeviceHiSparse`] with D × D nodes. Duplicates are summed. The content
     /// is bitwise the same as that of [`Csr::to_hisparse`](crate::Csr::to_hisparse) on the host.
     ///
     /// The device converts canonical matrices (Derler, *HiSparse: A Hierarchical Sparse Matrix Format for the GPU*, 2016,
-    /// chapter 3, from sorted runs of a row's entries in a leaf). Other matrices, and conversions that
-    /// [share](Options::share) equal subtrees, go through the host. Takes up to 20 bytes per
-    /// nonzero, and 24 bytes per run of a row's entries in a leaf, of temporary memory, besides the matrix and the tree.
+    /// chapter 3), by default from sorted runs of a row's entries in a leaf. Other matrices, and conversions that
+    /// [share](ConversionOptions::share) equal subtrees, go through the host; the CPU has its own method. By default, takes up to 20 bytes
+    /// per nonzero, and 24 bytes per run of a row's entries in a leaf, of temporary memory, besides the matrix and the tree.
+    /// [`ConversionMethod::Queues`], the method of the thesis, takes more, and the nodes of its pool are in any order.
     ///
     /// ```
     /// use evenpath::{Csr, Device, hisparse};
@@ -39,6 +42,11 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// let a = Csr::from_triplets(300, 300, [(0, 0, 1.0), (0, 299, 2.0), (299, 299, 3.0)])?;
     /// let tree = Device::cpu().upload(&a)?.to_hisparse::<32>(hisparse::Options::default())?;
     /// assert_eq!((tree.nnz(), tree.pool_bytes()), (3, 16 + 32 + 3 * 16));
+    ///
+    /// // By the method of the thesis.
+    /// let options = hisparse::ConversionOptions::default().with_method(hisparse::ConversionMethod::Queues);
+    /// let tree = Device::best()?.upload(&a)?.to_hisparse::<32>(options)?;
+    /// assert_eq!(tree.pool_bytes(), 16 + 32 + 3 * 16);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -46,11 +54,18 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// If the nodes take more than 16 GiB ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is not
     /// enough memory, or the device was lost.
-    pub fn to_hisparse<const D: usize>(&self, options: Options) -> Result<DeviceHiSparse<V, D>, OpError> {
+    pub fn to_hisparse<const D: usize>(
+        &self,
+        options: impl Into<ConversionOptions>,
+    ) -> Result<DeviceHiSparse<V, D>, OpError> {
         self.device().refuse_in_graph("a matrix is converted")?;
+        let options = options.into();
         let (device, pattern, values) = (self.device(), self.pattern(), self.values());
         if let (DeviceKind::Cpu, Some(view)) = (device.kind(), pattern.host_view(&values)) {
-            return Ok(DeviceHiSparse::from_content(device, Content::Host(view.to_hisparse(options)?)));
+            return Ok(DeviceHiSparse::from_content(
+                device,
+                Content::Host(view.to_hisparse(options.on_host())?),
+            ));
         }
         if !options.share && self.nnz() <= MAX_ENTRIES {
             let rows = transpose::row_indices(self)?;
@@ -61,13 +76,13 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
                 values: &values,
             };
             let is_checked = pattern.canonical.get().is_some();
-            if let Some(nodes) = entries.convert::<D>(is_checked)? {
+            if let Some(nodes) = entries.convert::<D>(is_checked, options)? {
                 // Another thread may have set it meanwhile, to the same value.
                 let _ = pattern.canonical.set(());
                 return Ok(DeviceHiSparse::from_content(device, Content::Machine(nodes)));
             }
         }
-        Ok(device.upload(&self.download()?.to_hisparse::<D>(options)?)?)
+        Ok(device.upload(&self.download()?.to_hisparse::<D>(options.on_host())?)?)
     }
 }
 
@@ -87,26 +102,22 @@ impl<V: Value> DeviceCoo<V> {
     /// # Errors
     ///
     /// The same as for [`DeviceCsr::to_hisparse`].
-    pub fn to_hisparse<const D: usize>(&self, options: Options) -> Result<DeviceHiSparse<V, D>, OpError> {
-        let device = self.device();
+    pub fn to_hisparse<const D: usize>(
+        &self,
+        options: impl Into<ConversionOptions>,
+    ) -> Result<DeviceHiSparse<V, D>, OpError> {
+        let (device, options) = (self.device(), options.into());
         device.refuse_in_graph("a matrix is converted")?;
         if device.kind() != DeviceKind::Cpu && !options.share && self.nnz() <= MAX_ENTRIES {
             let (rows, cols, values) = self.arrays();
             let entries = SortedEntries { shape: self.shape(), rows, cols, values };
-            if let Some(nodes) = entries.convert::<D>(false)? {
+            if let Some(nodes) = entries.convert::<D>(false, options)? {
                 return Ok(DeviceHiSparse::from_content(device, Content::Machine(nodes)));
             }
         }
-        Ok(device.upload(&self.to_csr_with_offsets::<u64>()?.download()?.to_hisparse::<D>(options)?)?)
+        Ok(device
+            .upload(&self.to_csr_with_offsets::<u64>()?.download()?.to_hisparse::<D>(options.on_host())?)?)
     }
-}
-
-/// Entries of a matrix on a machine, sorted by row; at most [`MAX_ENTRIES`].
-struct SortedEntries<'m, V: Value> {
-    shape: (usize, usize),
-    rows: &'m DeviceVec<u32>,
-    cols: &'m DeviceVec<u32>,
-    values: &'m DeviceSlice<V>,
 }
 
 /// The kernels that sort runs and build a tree from them, for compilation ahead of use.
@@ -121,7 +132,19 @@ fn conversion_kernels<V: Value, K: SortKey + KernelKey>() -> Kernels {
 
 impl<V: Value> SortedEntries<'_, V> {
     /// The tree; `None` if columns do not ascend in every row. `is_checked` means that they are known to ascend.
-    fn convert<const D: usize>(&self, is_checked: bool) -> Result<Option<Nodes>, OpError> {
+    fn convert<const D: usize>(
+        &self,
+        is_checked: bool,
+        options: ConversionOptions,
+    ) -> Result<Option<Nodes>, OpError> {
+        match options.method {
+            ConversionMethod::Sorted => self.convert_by_sort::<D>(is_checked),
+            ConversionMethod::Queues => self.convert_by_queues::<D>(is_checked, options.queues),
+        }
+    }
+
+    /// The tree, from sorted runs.
+    fn convert_by_sort<const D: usize>(&self, is_checked: bool) -> Result<Option<Nodes>, OpError> {
         let device = self.cols.device();
         let (rows, cols) = self.shape;
         if self.cols.is_empty() {

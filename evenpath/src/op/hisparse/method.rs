@@ -102,3 +102,34 @@ named! {
     Levels = "levels",
     Queues = "queues",
 }
+
+/// Methods of converting CSR and COO to [`HiSparse`](crate::HiSparse) on a device. The CPU has its own.
+///
+/// All give the same content with the same bits, but the nodes may be in a different order.
+///
+/// ```
+/// use evenpath::hisparse;
+///
+/// assert_eq!("queues".parse(), Ok(hisparse::ConversionMethod::Queues));
+/// assert_eq!(hisparse::ConversionMethod::default().to_string(), "sorted");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum ConversionMethod {
+    /// `sorted`: sorts the runs of a row's entries in a leaf by the paths of the leaves, and makes the nodes of all levels at once.
+    /// Equal matrices have equal pools.
+    #[default]
+    Sorted,
+    /// `queues`: top-down, then bottom-up (Derler 2016, chapter 3). Blocks share the inner nodes through queues, starting at the
+    /// root: they sort the entries of a node into the D × D bins that are its children, and add up the memory of all nodes. Then
+    /// nodes are taken from a pool, from the leaves up, in no particular order, so the bytes of the pool, but not its content,
+    /// differ from run to run. Takes, besides the matrix and the tree, 24 to 30 bytes per nonzero, 16 bytes for each leaf and 32
+    /// bytes for each inner node that the matrix may have, at most one per nonzero on each level, and up to 100 MB for the queues.
+    Queues,
+}
+
+named! {
+    ConversionMethod, "method of converting to HiSparse":
+    Sorted = "sorted",
+    Queues = "queues",
+}

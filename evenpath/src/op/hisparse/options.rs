@@ -1,6 +1,7 @@
 //! Options of the operations on HiSparse matrices.
 
-use super::{SpaddMethod, SpgemmMethod, SpmvMethod};
+use super::{ConversionMethod, SpaddMethod, SpgemmMethod, SpmvMethod};
+use crate::matrix::hisparse::Options;
 use crate::op::spmv;
 
 /// Options of [`DeviceHiSparse::plan_spmv`](super::DeviceHiSparse::plan_spmv).
@@ -133,6 +134,60 @@ impl SpaddOptions {
     #[must_use]
     pub fn with_queues(self, queues: QueuedOptions) -> Self {
         Self { queues, ..self }
+    }
+}
+
+/// Options of [`DeviceCsr::to_hisparse`](crate::DeviceCsr::to_hisparse) and
+/// [`DeviceCoo::to_hisparse`](crate::DeviceCoo::to_hisparse), which also take the [`Options`] of the conversion on the host.
+///
+/// ```
+/// use evenpath::hisparse;
+///
+/// let options = hisparse::ConversionOptions::default()
+///     .with_method(hisparse::ConversionMethod::Queues)
+///     .with_queues(hisparse::QueuedOptions::default().with_capacity(1 << 16));
+/// assert_eq!(options.queues.capacity, Some(1 << 16));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ConversionOptions {
+    /// True to store equal subtrees once, as [`Options::share`]: then the host converts. Off by default.
+    pub share: bool,
+    /// The method. Default: from sorted runs. The CPU has its own.
+    pub method: ConversionMethod,
+    /// Options of the queues, for methods that use them.
+    pub queues: QueuedOptions,
+}
+
+impl ConversionOptions {
+    /// Sets if equal subtrees are stored once.
+    #[must_use]
+    pub fn with_share(self, share: bool) -> Self {
+        Self { share, ..self }
+    }
+
+    /// Sets the method.
+    #[must_use]
+    pub fn with_method(self, method: ConversionMethod) -> Self {
+        Self { method, ..self }
+    }
+
+    /// Sets the options of the queues.
+    #[must_use]
+    pub fn with_queues(self, queues: QueuedOptions) -> Self {
+        Self { queues, ..self }
+    }
+
+    /// Options of the conversion on the host.
+    pub(super) fn on_host(self) -> Options {
+        Options::default().with_share(self.share)
+    }
+}
+
+/// The default method.
+impl From<Options> for ConversionOptions {
+    fn from(options: Options) -> Self {
+        Self::default().with_share(options.share)
     }
 }
 

@@ -27,6 +27,7 @@
 //! | the diagonal | [`HiSparseDiagonal`] | none |
 //! | the entries of a block of rows and columns | [`HiSparseBlockCounts`], [`HiSparseBlockEntries`] | none |
 //! | C = A + B, with either transposed | [`HiSparseQueuedSum`](super::sum::HiSparseQueuedSum) | none |
+//! | the nodes of a tree from its entries | [`HiSparseBinEntries`](super::binning::HiSparseBinEntries) | none |
 
 mod add_products;
 mod block;
