@@ -87,7 +87,9 @@ pub(super) fn locality(rows: &[Measured<Row>]) -> Table {
     Table::over(
         Study::RowSorting,
         "Bytes of warps, counted before any product, and time of ELL-R, f32",
-        "Sections VI and VII: to decide whether to sort, the loss of locality has to be measured beforehand, and an order has to weigh it          against the work of warps. Bytes are those of the slots of a warp up to its longest row, and of the different sectors of x that it          reads, divided by those in the original order. Sorted for warps: within windows of the length that gives the fewest.",
+        "Sections VI and VII: to decide whether to sort, the loss of locality has to be measured beforehand, and an order has to weigh it \
+         against the work of warps. Bytes are those of the slots of a warp up to its longest row, and of the different sectors of x that it \
+         reads, divided by those in the original order. Sorted for warps: within windows of the length that gives the fewest.",
         rows,
     )
     .column("matrix", |row| row.name.as_str())
