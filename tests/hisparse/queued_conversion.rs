@@ -142,6 +142,18 @@ fn full_and_empty_matrices() {
     }
 }
 
+/// Checks the conversion of entries of a square matrix, with all queues and with queues of one node.
+fn check_deep<const D: usize>(device: &Device, side: usize, entries: &Entries) {
+    let coo = Coo::from_triplets(side, side, entries.iter().copied()).expect("entries inside");
+    let uploaded = device.upload(&coo).expect("upload");
+    let expected = uploaded.to_hisparse::<D>(hisparse::Options::default()).expect("a tree");
+    let expected = expected.download().expect("a download");
+    for capacity in [None, Some(1)] {
+        let options = queues(hisparse::QueuedOptions::default().with_capacity(capacity));
+        check_same(&uploaded.to_hisparse::<D>(options).expect("a tree"), &expected, "deep");
+    }
+}
+
 /// Trees of up to seven levels: few entries, far apart or close together. Not on the CPU, which has too little memory for the row
 /// offsets.
 #[test]
@@ -150,21 +162,11 @@ fn the_deepest_trees() {
     let spread = (0..300_usize).map(|at| ((at * at * 47_000) % side, (at * 14_316_557) % side));
     let close = (0..40).map(|at| (side - 1 - at / 8, side - 20 + at % 8));
     let entries: Entries = spread.chain(close).map(|(row, col)| (row, col, (row % 97) as f64)).collect();
-    fn tree<const D: usize>(device: &Device, side: usize, entries: &Entries) {
-        let coo = Coo::from_triplets(side, side, entries.iter().copied()).expect("entries inside");
-        let uploaded = device.upload(&coo).expect("upload");
-        let expected = uploaded.to_hisparse::<D>(hisparse::Options::default()).expect("a tree");
-        let expected = expected.download().expect("a download");
-        for capacity in [None, Some(1)] {
-            let options = queues(hisparse::QueuedOptions::default().with_capacity(capacity));
-            check_same(&uploaded.to_hisparse::<D>(options).expect("a tree"), &expected, "deep");
-        }
-    }
     for device in kernel_devices() {
-        tree::<32>(&device.device, side, &entries);
-        tree::<64>(&device.device, side, &entries);
-        tree::<128>(&device.device, side, &entries);
-        tree::<256>(&device.device, side, &entries);
+        check_deep::<32>(&device.device, side, &entries);
+        check_deep::<64>(&device.device, side, &entries);
+        check_deep::<128>(&device.device, side, &entries);
+        check_deep::<256>(&device.device, side, &entries);
     }
 }
 
