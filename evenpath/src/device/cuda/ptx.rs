@@ -113,17 +113,19 @@ impl Ptx {
             }
         }
         let mut entries = Vec::new();
-        let mut head = "";
+        let mut head: Vec<&str> = Vec::new();
         for kernel in kernels {
             let (own, entry) = split(modules.get(kernel.module)?, kernel.name)?;
-            // The library's own texts begin alike, except for a line that declares dynamic shared memory.
-            if own.len() > head.len() {
-                head = own;
+            // The library's own texts begin alike, except for lines that declare dynamic shared memory and tables.
+            for line in own.lines().filter(|line| !line.is_empty()) {
+                if !head.contains(&line) {
+                    head.push(line);
+                }
             }
             entries.push(entry);
         }
         entries.sort_by_key(|entry| Reverse(entry.len()));
-        Some(join(head, &entries))
+        Some(join(&(head.join("\n") + "\n"), &entries))
     }
 
     /// Location of a module, for messages: its file, unless it is built in.
@@ -323,10 +325,21 @@ mod tests {
             let names: HashSet<_> =
                 text.split(ENTRY).skip(1).filter_map(|entry| entry.split('(').next()).collect();
             assert_eq!(names, kernels.iter().map(|kernel| kernel.name).collect());
-            let head = text.split(ENTRY).next().expect("a head");
+            let lines = |text: &str| -> Vec<String> {
+                text.split(ENTRY).next().expect("a head").lines().map(str::to_owned).collect()
+            };
+            let head = lines(&text);
+            assert!(
+                head.iter().all(|line| head.iter().filter(|other| *other == line).count() == 1),
+                "{head:?}"
+            );
             for kernel in kernels {
-                let own = ptx.module(kernel.module).expect("the module");
-                assert!(head.starts_with(own.split(ENTRY).next().expect("a head")), "{}", kernel.module);
+                let own = lines(&ptx.module(kernel.module).expect("the module"));
+                // The version and the target come first, and declarations are whole lines.
+                assert_eq!(own[..4], head[..4], "{}", kernel.module);
+                for line in own.iter().skip(4).filter(|line| !line.is_empty()) {
+                    assert!(head.contains(line) && line.ends_with(';'), "{}: {line}", kernel.module);
+                }
             }
         }
     }

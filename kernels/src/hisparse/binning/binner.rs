@@ -27,7 +27,7 @@ pub(super) struct BinningMemory {
     /// The first entry of each child in a tile, or a number per digit.
     pub(super) places: Shared<u32>,
     pub(super) scan: CountScan<u32, BLOCK>,
-    /// What one thread tells the others: whether a piece was the last, and the number of the first child.
+    /// Results of one thread for the others: if a piece was the last, and the number of the first child.
     pub(super) told: Shared<u32>,
 }
 

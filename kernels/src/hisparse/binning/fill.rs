@@ -116,7 +116,7 @@ impl<V: Float> HiSparseFillBinned<V> {
         let mut height = 0;
         while height < self.skeleton.height && warp::any(warp::FULL, is_done) {
             height += 1;
-            // What all lanes wrote, for whoever writes the parent.
+            // Publishes the stores of all lanes to the warp that writes the parent.
             warp::sync(warp::FULL);
             fence(Scope::Device);
             let mut is_last = false;
