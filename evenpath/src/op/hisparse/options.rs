@@ -138,7 +138,7 @@ impl SpaddOptions {
 }
 
 /// Options of [`DeviceCsr::to_hisparse`](crate::DeviceCsr::to_hisparse) and
-/// [`DeviceCoo::to_hisparse`](crate::DeviceCoo::to_hisparse), which also take the [`Options`] of the conversion on the host.
+/// [`DeviceCoo::to_hisparse`](crate::coo::DeviceCoo::to_hisparse), which also take the [`Options`] of the conversion on the host.
 ///
 /// ```
 /// use evenpath::hisparse;
