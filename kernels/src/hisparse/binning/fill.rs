@@ -26,7 +26,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseFillBinned::fill::<BLOCK>;
-    entry: hisparse_fill_binned_{V} in hisparse_binning: V in [f32, f64], 128 x 1;
+    entry: hisparse_fill_binned_{V} in hisparse_binning: V in [f32, f64], 128 x 1 resident 8;
 }
 
 impl<V: Float> HiSparseFillBinned<V> {

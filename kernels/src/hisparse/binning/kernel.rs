@@ -28,7 +28,7 @@ kernel! {
     }
     shared: BinningMemory::BYTES + run_shared_bytes::<BinningQueues>(BLOCK as u32);
     body: HiSparseBinEntries::bin_entries::<BLOCK>;
-    entry: hisparse_bin_entries in hisparse_binning: 128 x 1 resident 4;
+    entry: hisparse_bin_entries in hisparse_binning: 128 x 1 resident 3;
 }
 
 impl HiSparseBinEntries {
