@@ -77,7 +77,7 @@ impl<V: Float> HiSparseFillBinned<V> {
         }
     }
 
-    /// Writes the entries of the warp's leaves, which the lanes piece.
+    /// Writes the entries of the warp's leaves: one per lane, whichever leaf it is of.
     #[device(track_caller)]
     fn write_entries(&self, begin: u32, count: u32, reference: u32) {
         let (d_log2, mask) = (self.entries.d_log2, (1 << self.entries.d_log2) - 1);

@@ -80,9 +80,9 @@ impl Payload for BinningWork {
 #[derive(Debug, Clone, Copy)]
 pub struct BinningQueues;
 
-/// Up to eight children of a node.
+/// Queue of up to [`NARROW_CHILDREN`] children of a node.
 pub(super) const NARROW: u32 = 2;
-/// Nodes with at most [`SMALL_ENTRIES`]: a warp each.
+/// Queue of nodes with at most [`SMALL_ENTRIES`] entries. A warp bins each.
 pub(super) const SMALL: u32 = 3;
 
 /// The largest number of children in [`NARROW`].
