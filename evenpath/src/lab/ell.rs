@@ -124,17 +124,19 @@ pub trait XInSequence<V: Value> {
         x: &DeviceSlice<V>,
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
-    ) -> Result<(), OpError>;
+    ) -> Result<(), OpError> {
+        self.spmv_in_blocks_with_x_in_sequence(None, alpha, x, beta, y)
+    }
 
-    /// Computes the same with `block_size` threads per block on a GPU: 32, 64, 128, 256, 384 or 512 for `f32`, 256 for `f64`. Table 8
-    /// has the fastest of these.
+    /// Computes the same with `block_size` threads per block on a GPU: 32, 64, 128, 256, 384 or 512 for `f32`, 256 for `f64`; by
+    /// default 256. Table 8 has the fastest of these.
     ///
     /// # Errors
     ///
     /// The same as for `spmv`, and if there is no kernel with blocks of this size.
     fn spmv_in_blocks_with_x_in_sequence<'f>(
         &self,
-        block_size: u32,
+        block_size: impl Into<Option<u32>>,
         alpha: impl Into<Factor<'f, V>>,
         x: &DeviceSlice<V>,
         beta: impl Into<Factor<'f, V>>,
@@ -143,29 +145,15 @@ pub trait XInSequence<V: Value> {
 }
 
 impl<V: Value> XInSequence<V> for DeviceEllR<V> {
-    fn spmv_with_x_in_sequence<'f>(
-        &self,
-        alpha: impl Into<Factor<'f, V>>,
-        x: &DeviceSlice<V>,
-        beta: impl Into<Factor<'f, V>>,
-        y: &mut DeviceSlice<V>,
-    ) -> Result<(), OpError> {
-        self.spmv_by(in_sequence(None), alpha, x, beta, y)
-    }
-
     fn spmv_in_blocks_with_x_in_sequence<'f>(
         &self,
-        block_size: u32,
+        block_size: impl Into<Option<u32>>,
         alpha: impl Into<Factor<'f, V>>,
         x: &DeviceSlice<V>,
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
-        self.spmv_by(in_sequence(Some(block_size)), alpha, x, beta, y)
+        let variant = EllVariant { name: "InSequence", block_size: block_size.into(), x_in_sequence: true };
+        self.spmv_by(variant, alpha, x, beta, y)
     }
-}
-
-/// The variant that reads x in sequence.
-fn in_sequence(block_size: Option<u32>) -> EllVariant {
-    EllVariant { name: "InSequence", block_size, x_in_sequence: true }
 }

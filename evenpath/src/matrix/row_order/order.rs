@@ -59,8 +59,11 @@ impl RowOrder {
 
     /// Longest rows first, stably, within each window of `scope` rows: the σ of SELL-C-σ.
     pub(crate) fn by_length<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, scope: usize) -> Self {
-        let mut order: Vec<u32> = (0..matrix.nrows() as u32).collect();
-        sort_by_length(&mut order, matrix.row_offsets(), scope);
+        Self::inverted(rows_by_length(matrix, scope))
+    }
+
+    /// Builds an order from a permutation, unchecked.
+    pub(super) fn inverted(order: Vec<u32>) -> Self {
         let mut inverse = vec![0; order.len()];
         for (position, &row) in order.iter().enumerate() {
             inverse[row as usize] = position as u32;
@@ -91,14 +94,10 @@ impl RowOrder {
     pub fn longest_rows<V: Value, O: Offset>(&self, matrix: &Csr<V, O>) -> Result<LongestRows, MatrixError> {
         self.check(matrix.nrows())?;
         let length = |row: u32| matrix.view().range(row as usize).len();
-        let identity: Vec<u32> = (0..matrix.nrows() as u32).collect();
         let longest = |order: &[u32]| {
-            parallel::map(order.len().div_ceil(WARP_SIZE), 1, |warp| {
-                let rows = order[warp * WARP_SIZE..].iter().take(WARP_SIZE);
-                rows.map(|&row| length(row)).max().unwrap_or(0)
-            })
+            of_each_warp(order, |rows| rows.iter().map(|&row| length(row)).max().unwrap_or(0))
         };
-        Ok(LongestRows { before: longest(&identity), after: longest(&self.order) })
+        Ok(LongestRows { before: longest(&as_stored(self.nrows())), after: longest(&self.order) })
     }
 
     pub(super) fn check(&self, rows: usize) -> Result<(), MatrixError> {
@@ -150,13 +149,27 @@ impl LongestRows {
     }
 }
 
+/// The rows in the order in which the matrix has them.
+pub(super) fn as_stored(rows: usize) -> Vec<u32> {
+    (0..rows as u32).collect()
+}
+
+/// Returns a result for the rows of each warp, with one row per thread.
+pub(super) fn of_each_warp<T: Send>(order: &[u32], result: impl Fn(&[u32]) -> T + Sync) -> Vec<T> {
+    parallel::map(order.len().div_ceil(WARP_SIZE), 1, |warp| {
+        let rows = &order[warp * WARP_SIZE..];
+        result(&rows[..rows.len().min(WARP_SIZE)])
+    })
+}
+
 fn mean(lengths: &[usize]) -> f64 {
     // Exact up to 2⁵³ nonzeros.
     lengths.iter().sum::<usize>() as f64 / lengths.len().max(1) as f64
 }
 
-/// Sorts rows by length, longest first, stably, within each window of `scope` rows.
-fn sort_by_length<O: Offset>(order: &mut [u32], row_offsets: &[O], scope: usize) {
+/// The rows by length, longest first, stably, within each window of `scope` rows.
+pub(super) fn rows_by_length<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, scope: usize) -> Vec<u32> {
+    let (mut order, row_offsets) = (as_stored(matrix.nrows()), matrix.row_offsets());
     let length = |&row: &u32| {
         let row = row as usize;
         Reverse(row_offsets[row + 1].to_usize() - row_offsets[row].to_usize())
@@ -164,8 +177,9 @@ fn sort_by_length<O: Offset>(order: &mut [u32], row_offsets: &[O], scope: usize)
     if scope >= order.len() {
         order.par_sort_by_key(length);
     } else {
-        parallel::chunks_mut(order, scope.max(1), |_, scope| scope.sort_by_key(length));
+        parallel::chunks_mut(&mut order, scope.max(1), |_, scope| scope.sort_by_key(length));
     }
+    order
 }
 
 impl<V: Value, O: Offset> Csr<V, O> {

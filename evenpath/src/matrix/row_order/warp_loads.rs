@@ -1,8 +1,8 @@
 //! Bytes that warps load with one row per thread, and the order of the rows with the fewest.
 
-use super::order::{RowOrder, WARP_SIZE};
+use super::order::{RowOrder, WARP_SIZE, as_stored, of_each_warp, rows_by_length};
 use crate::matrix::{Csr, CsrView, MatrixError};
-use crate::{Offset, Value, parallel};
+use crate::{Offset, Value};
 
 /// Bytes that a GPU loads together.
 const SECTOR_BYTES: usize = 32;
@@ -10,7 +10,7 @@ const SECTOR_BYTES: usize = 32;
 const INDEX_BYTES: usize = 4;
 /// The smallest window that is tried: in one of 32 rows, sorting exchanges rows of one warp only.
 const LEAST_WINDOW: usize = 2 * WARP_SIZE;
-/// Each window that is tried is so many times as long as the one before.
+/// Ratio of the lengths of consecutive windows.
 const WINDOW_STEP: usize = 4;
 
 /// Loads of a product with one row per thread.
@@ -43,11 +43,10 @@ impl WarpLoads {
 
     fn count<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, order: &[u32]) -> Self {
         let per_sector = SECTOR_BYTES / size_of::<V>();
-        let warps = parallel::map(order.len().div_ceil(WARP_SIZE), 1, |warp| {
-            let rows =
-                || order[warp * WARP_SIZE..].iter().take(WARP_SIZE).map(|&row| matrix.range(row as usize));
-            let longest = rows().map(|range| range.len()).max().unwrap_or(0);
-            let columns = rows().flat_map(|range| &matrix.column_indices()[range]);
+        let warps = of_each_warp(order, |rows| {
+            let ranges = || rows.iter().map(|&row| matrix.range(row as usize));
+            let longest = ranges().map(|range| range.len()).max().unwrap_or(0);
+            let columns = ranges().flat_map(|range| &matrix.column_indices()[range]);
             let mut sectors: Vec<u32> = columns.map(|&column| column / per_sector as u32).collect();
             sectors.sort_unstable();
             sectors.dedup();
@@ -105,9 +104,8 @@ impl RowOrder {
     /// If the matrix has a different number of rows.
     pub fn warp_loads<V: Value, O: Offset>(&self, matrix: &Csr<V, O>) -> Result<OrderLoads, MatrixError> {
         self.check(matrix.nrows())?;
-        let identity = Self::by_length(matrix.view(), 1);
-        let count = |order: &Self| WarpLoads::count(matrix.view(), order.order());
-        Ok(OrderLoads { before: count(&identity), after: count(self) })
+        let count = |order: &[u32]| WarpLoads::count(matrix.view(), order);
+        Ok(OrderLoads { before: count(&as_stored(self.nrows())), after: count(self.order()) })
     }
 }
 
@@ -129,17 +127,18 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// ```
     #[must_use]
     pub fn sort_rows_for_warps(&self) -> (Self, RowOrder) {
-        let loads = |order: &RowOrder| WarpLoads::count(self.view(), order.order()).bytes();
-        let mut best = RowOrder::by_length(self.view(), 1);
-        let mut least = loads(&best);
+        let bytes_of = |order: &[u32]| WarpLoads::count(self.view(), order).bytes();
+        let mut best = as_stored(self.nrows());
+        let mut least = bytes_of(&best);
         for window in windows(self.nrows()) {
-            let order = RowOrder::by_length(self.view(), window);
-            let bytes = loads(&order);
+            let order = rows_by_length(self.view(), window);
+            let bytes = bytes_of(&order);
             if bytes < least {
                 (best, least) = (order, bytes);
             }
         }
-        (self.in_order(&best), best)
+        let order = RowOrder::inverted(best);
+        (self.in_order(&order), order)
     }
 }
 
