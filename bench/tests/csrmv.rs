@@ -134,6 +134,15 @@ fn both_factors_are_applied_on_every_device() {
 }
 
 #[test]
+fn results_of_libraries_have_their_largest_difference() {
+    let arguments = ["--device", "cpu", "--peers", "sprs", "--repetitions", "2", "--generate", "stencil5:9"];
+    let output = command("csrmv").args(arguments).output().expect("the program starts");
+    let [row] = &rows(&output)[..] else { panic!("one row") };
+    assert!(number(row, "peer_max_difference") < 1e-12, "{row:?}");
+    assert_eq!(row["peer_within_bound"], "true");
+}
+
+#[test]
 fn a_broken_file_does_not_stop_the_run() {
     let folder = tempfile::tempdir().expect("a folder");
     write(folder.path(), "a.mtx", &uneven());

@@ -75,7 +75,8 @@ pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, matrix: &Csr<V>, product:
     let mut peer_times = peer_times.into_iter();
     let peers = peers.into_iter().map(|peer| {
         let run = run_of(peer, || peer_times.next().unwrap_or_else(|| unreachable!("one for each peer")));
-        contender(run, |result| reference.check(result))
+        let largest_difference = run.outcome.as_ref().ok().and_then(|run| difference(&reference, &run.result));
+        Contender { largest_difference, ..contender(run, |result| reference.check(result)) }
     });
     let peers = peers.collect();
     let mut own_times = own_times.into_iter();
@@ -99,6 +100,11 @@ pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, matrix: &Csr<V>, product:
     ];
     let more = BTreeMap::from(more.map(|(name, value)| (name.to_owned(), value)));
     Ok(Figures::new((matrix.nnz() as u64, work.operations, work.bytes), ours, peers, more))
+}
+
+/// The largest absolute difference of a result, if it is finite.
+fn difference<V: PeerValue>(reference: &Reference, result: &[V]) -> Option<f64> {
+    Some(reference.largest_difference(result)).filter(|difference| difference.is_finite())
 }
 
 /// The run of a peer's algorithm, given its times.
@@ -196,7 +202,7 @@ impl<V: PeerValue> Problem<'_, V> {
             matrix_bytes,
             slots,
             repeatable: Some(repeatable),
-            largest_difference: Some(self.reference.largest_difference(&result)).filter(|it| it.is_finite()),
+            largest_difference: difference(self.reference, &result),
             ..Contender::ran(OWN_NAME, way.name(), times, checked)
         })
     }
