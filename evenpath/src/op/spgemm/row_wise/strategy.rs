@@ -15,7 +15,7 @@ use crate::op::spgemm::base::{
     ProductArrays, SpgemmCall, SpgemmOperands, Workspace, convert_offsets, result_arrays,
 };
 use crate::op::spgemm::method::SpgemmMethod;
-use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, Strategy};
+use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, SortedRegion, Strategy};
 use crate::op::spgemm::symbolic::{ClassifiedRows, Symbolic};
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
@@ -125,7 +125,8 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
         let destinations =
             self.destinations.get().and_then(Option::as_ref).map_or(0, ProductDestinations::bytes);
         let kept_bytes = self.symbolic.bytes() + destinations;
-        Info { method: SpgemmMethod::RowWise, products, nonzeros, kept_bytes }
+        let sorted = SortedRegion::default();
+        Info { method: SpgemmMethod::RowWise, products, nonzeros, kept_bytes, sorted }
     }
 }
 
