@@ -133,6 +133,7 @@ fn operands_and_results() {
         uploaded.set_values(&[-1.0; 3]).unwrap();
         assert_eq!(selected.download().unwrap().values(), [3.0, 1.0]);
         // Sorted rows are still known to be sorted.
+        uploaded.set_values(a.values()).unwrap();
         uploaded.spgemm(&uploaded, SpgemmOptions::default()).unwrap();
         let all = uploaded.select_rows(&device.upload(&[1, 2, 0]).unwrap()).unwrap();
         let square = all.spgemm(&all, SpgemmOptions::default()).unwrap().download().unwrap();

@@ -6,7 +6,6 @@ use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut, Shar
 use super::row_wise::{ClassLimits, Spans, CLASSES};
 use crate::block::count_scan::CountScan;
 use crate::block::lookback::{Lookback, Tickets};
-use crate::Offset;
 
 const _: () = assert!(CLASSES <= u32::BITS as usize, "a word has a bit for each class");
 
@@ -67,11 +66,11 @@ impl SpgemmTakeRows {
 
 kernel! {
     /// Writes the lengths of listed rows, whose offsets are given: one thread per row.
-    pub struct SpgemmPlaceLengths<O: Offset> {
+    pub struct SpgemmPlaceLengths {
         /// The listed rows.
         pub list: Global<u32>,
         /// Their offsets, one more.
-        pub offsets: Global<O>,
+        pub offsets: Global<u64>,
         /// Output: the length of each row of C, of which those of the listed rows are written.
         pub lengths: GlobalMut<u64>,
         /// The length of the list.
@@ -79,15 +78,15 @@ kernel! {
     }
     shared: 0;
     body: SpgemmPlaceLengths::place_lengths::<BLOCK>;
-    entry: spgemm_place_lengths_{O} in spgemm_mixed: O in [u32, u64], 256 x 1;
+    entry: spgemm_place_lengths in spgemm_mixed: 256 x 1;
 }
 
-impl<O: Offset> SpgemmPlaceLengths<O> {
+impl SpgemmPlaceLengths {
     #[device]
     fn place_lengths<const BLOCK: usize>(self, _: Arena) {
         let index = thread::global_index::<BLOCK>();
         if index < self.len as usize {
-            let length = self.offsets.load(index + 1).to_bits() - self.offsets.load(index).to_bits();
+            let length = self.offsets.load(index + 1) - self.offsets.load(index);
             self.lengths.store(self.list.load(index) as usize, length);
         }
     }

@@ -23,20 +23,20 @@ use crate::{Offset, Value};
 /// The kernels of products by both methods, to be compiled ahead.
 pub(in crate::op::spgemm) fn kernels<V: Value, O: Offset, C: Offset>() -> Kernels {
     row_wise::kernels::<V, O, C>()
-        .and_all(two_level_sort::kernels::<V, O, C>())
-        .and_all(symbolic::taken_kernels::<C>())
+        .and_all(two_level_sort::kernels::<V, O, u64>())
+        .and_all(symbolic::taken_kernels())
         .and_all(listed_rows::kernels::<V, O>())
-        .and_all(listed_rows::kernels::<V, C>())
+        .and_all(listed_rows::kernels::<V, u64>())
 }
 
 /// Rows of C in two regions. The sorted ones are computed first, as a matrix of their own; then the others, in the arrays of C, with
 /// room for the sorted ones, which are copied there.
-pub(in crate::op::spgemm) struct Mixed<O: Offset, C: Offset> {
+pub(in crate::op::spgemm) struct Mixed<O: Offset> {
     rows: SortedRows<O>,
     sort: TwoLevelSort<O>,
     others: Mutex<OtherRows>,
     /// Where the sorted rows are, once a run found that.
-    placed: OnceLock<PlacedRows<C>>,
+    placed: OnceLock<PlacedRows>,
     /// Products of both regions.
     products: u64,
 }
@@ -51,14 +51,14 @@ enum OtherRows {
 }
 
 /// The sorted rows of C.
-struct PlacedRows<C: Offset> {
+struct PlacedRows {
     /// Their offsets among themselves, one more.
-    offsets: DeviceVec<C>,
+    offsets: DeviceVec<u64>,
     nonzeros: usize,
     tiles: PathTiles,
 }
 
-impl<O: Offset, C: Offset> Mixed<O, C> {
+impl<O: Offset> Mixed<O> {
     /// Sorts the rows of the classes that have a bit, beside others; `None` if there is no room. Waits for the device.
     pub(in crate::op::spgemm) fn find<V: Value>(
         operands: SpgemmOperands<'_, V, O>,
@@ -83,7 +83,7 @@ impl<O: Offset, C: Offset> Mixed<O, C> {
     fn others<V: Value>(
         &self,
         operands: SpgemmOperands<'_, V, O>,
-        sorted: GivenRows<'_, C>,
+        sorted: GivenRows<'_>,
         workspace: &Workspace,
     ) -> Result<Arc<RowWise>, OpError> {
         let mut others = self.others.lock();
@@ -108,7 +108,7 @@ impl<O: Offset, C: Offset> Mixed<O, C> {
     }
 }
 
-impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for Mixed<O, C> {
+impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for Mixed<O> {
     fn multiply(
         &self,
         operands: SpgemmOperands<'_, V, O>,
@@ -118,17 +118,17 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for Mixed<O, C> {
         let (a_values, _b_values) = (operands.a.values(), operands.b.values());
         let (list, _kept) = (&self.rows.list, workspace.take("the workspace", self.rows.required())?);
         let (a, charge) = self.rows.matrix(operands.a.pattern(), &a_values, workspace)?;
-        let FirstRun { arrays: sorted, repeats } =
+        let FirstRun { arrays: sorted, repeats }: FirstRun<V, u64> =
             self.sort.multiply(SpgemmOperands { a: &a, b: operands.b }, workspace)?;
         drop((a, charge));
         let ProductArrays { row_offsets: offsets, column_indices: columns, values } = sorted;
         let nonzeros = columns.len();
-        let required = result_required::<V, C>(list.len(), nonzeros as u64);
+        let required = result_required::<V, u64>(list.len(), nonzeros as u64);
         let _sorted = workspace.take("the workspace", required)?;
         let given = GivenRows { list, offsets: &offsets, nonzeros: nonzeros as u64 };
         let others = self.others(operands, given, workspace)?;
         let FirstRun { arrays: mut c, .. } = Multiply::<V, O, C>::multiply(&*others, operands, workspace)?;
-        let listed = ListedRows { list, whole: &c.row_offsets, listed: &offsets, nonzeros };
+        let listed = ListedRows { list, whole: others.row_offsets(), listed: &offsets, nonzeros };
         let tiles = listed.tiles()?;
         let source = Entries { columns: Some(&columns), values: Some(&values) };
         let target = EntriesMut { columns: Some(&mut c.column_indices), values: Some(&mut c.values) };
@@ -141,7 +141,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for Mixed<O, C> {
     }
 }
 
-impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for Mixed<O, C> {
+impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for Mixed<O> {
     fn again(
         &self,
         operands: SpgemmOperands<'_, V, O>,
@@ -164,7 +164,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for Mixed<O, C> {
         let mut values = others.again(operands, pattern, workspace)?;
         let listed = ListedRows {
             list: &self.rows.list,
-            whole: &pattern.row_offsets,
+            whole: others.row_offsets(),
             listed: offsets,
             nonzeros: *nonzeros,
         };
@@ -183,7 +183,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for Mixed<O, C> {
                 (nonzeros, kept_bytes)
             }
         };
-        let of_sort = Strategy::<V, O, C>::info(&self.sort).kept_bytes;
+        let of_sort = Strategy::<V, O, u64>::info(&self.sort).kept_bytes;
         let of_places = self.placed.get().map_or(0, |placed| placed.offsets.bytes() + placed.tiles.bytes());
         Info {
             method: SpgemmMethod::Mixed,

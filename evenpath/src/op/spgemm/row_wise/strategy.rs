@@ -44,6 +44,11 @@ impl RowWise {
         Self { symbolic, destinations: OnceLock::new() }
     }
 
+    /// The row offsets of C.
+    pub(in crate::op::spgemm) fn row_offsets(&self) -> &DeviceVec<u64> {
+        &self.symbolic.row_offsets
+    }
+
     /// Where products go, if the workspace has room to keep that; found unless an earlier run did, or a graph is captured, which has
     /// not run. Writes the columns of the rows that it is for, unless they are known.
     fn destinations<V: Value, O: Offset>(

@@ -102,14 +102,14 @@ impl Analysis {
         self,
         operands: SpgemmOperands<'_, V, O>,
     ) -> Result<Symbolic, OpError> {
-        self.count_beside(operands, None::<GivenRows<'_, O>>)
+        self.count_beside(operands, None)
     }
 
     /// [`count`](Self::count), with the lengths of the rows that were taken out.
-    pub(in crate::op::spgemm) fn count_beside<V: Value, O: Offset, C: Offset>(
+    pub(in crate::op::spgemm) fn count_beside<V: Value, O: Offset>(
         self,
         operands: SpgemmOperands<'_, V, O>,
-        given: Option<GivenRows<'_, C>>,
+        given: Option<GivenRows<'_>>,
     ) -> Result<Symbolic, OpError> {
         let Self { mut sizes, mut zeroed, rows, charge: (mut charge, list) } = self;
         let products = rows.bins.total;

@@ -4,13 +4,12 @@ use evenpath_kernels::spgemm::{SpgemmPlaceLengths, SpgemmTakeRows};
 
 use super::bins::{ALWAYS_HASH, COLUMNS_AN_ENTRY};
 use super::rows::ClassifiedRows;
-use crate::Offset;
 use crate::device::{DeviceSlice, DeviceVec, Kernels};
 use crate::operand::OpError;
 
 /// The kernels of rows that are computed elsewhere, to be compiled ahead.
-pub(in crate::op::spgemm) fn kernels<C: Offset>() -> Kernels {
-    Kernels::default().and::<SpgemmTakeRows>().and::<SpgemmPlaceLengths<C>>()
+pub(in crate::op::spgemm) fn kernels() -> Kernels {
+    Kernels::default().and::<SpgemmTakeRows>().and::<SpgemmPlaceLengths>()
 }
 
 /// Rows of C that were taken out of the analysis.
@@ -22,11 +21,11 @@ pub(in crate::op::spgemm) struct TakenRows {
 }
 
 /// Rows of C whose lengths are known.
-pub(in crate::op::spgemm) struct GivenRows<'g, C: Offset> {
+pub(in crate::op::spgemm) struct GivenRows<'g> {
     /// The rows.
     pub(in crate::op::spgemm) list: &'g DeviceSlice<u32>,
     /// Their offsets, one more.
-    pub(in crate::op::spgemm) offsets: &'g DeviceSlice<C>,
+    pub(in crate::op::spgemm) offsets: &'g DeviceSlice<u64>,
     /// Their entries.
     pub(in crate::op::spgemm) nonzeros: u64,
 }
@@ -62,7 +61,7 @@ impl TakenRows {
     }
 }
 
-impl<C: Offset> GivenRows<'_, C> {
+impl GivenRows<'_> {
     /// Writes the lengths of the rows.
     pub(super) fn place_lengths(&self, lengths: &mut DeviceSlice<u64>) -> Result<(), OpError> {
         let launch = lengths.device().kernel().threads(self.list.len())?;
