@@ -177,7 +177,7 @@ fn memory_limits() {
     }
 }
 
-/// What the plan keeps is what it holds, with the pattern of the result.
+/// The memory that a plan reports is that which it holds, beside the pattern of the result.
 #[test]
 fn kept_memory_is_reported() {
     let (a, b) = with_huge_rows::<f64, u32>();
