@@ -94,11 +94,12 @@ fn plans(device: &Device) -> Vec<(String, BoxedPlan)> {
             .with_spmv(SpmvOptions::default().with_method(SpmvMethod::SlicedEll));
         plans.push(("SpMV transposed, copied, sliced".into(), Box::new(move |a| transposed(a, options))));
     }
-    let others: [(&str, Plan); 5] = [
+    let others: [(&str, Plan); 6] = [
         ("SpMM, by rows", |a| spmm(a, Layout::RowMajor)),
         ("SpMM, by columns", |a| spmm(a, Layout::ColumnMajor)),
         ("SpGEMM, row-wise", |a| spgemm(a, SpgemmMethod::RowWise)),
         ("SpGEMM, two-level sort", |a| spgemm(a, SpgemmMethod::TwoLevelSort)),
+        ("SpGEMM, mixed", |a| spgemm(a, SpgemmMethod::Mixed)),
         ("SpAdd", |a| {
             let plan = a.plan_spadd(a)?;
             entries(move || plan.run(2.0, 1.0))

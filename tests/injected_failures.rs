@@ -308,6 +308,9 @@ fn sparse_results() {
     let upload = |device: &Device| device.upload(&a).unwrap();
     let held = |_: &DeviceCsr<f64>| vec![];
     drive("a transpose", upload, held, |a| values_of(&a.transpose()?));
+    drive("selected rows", upload, held, |a| {
+        values_of(&a.select_rows(&a.device().upload(&[300, 7, 0, 7])?)?)
+    });
     drive("A + Aᵀ", upload, held, |a| values_of(&a.spadd(1.0, &a.transpose()?, 2.0)?));
     let checked = |device: &Device| {
         let a = upload(device);

@@ -79,6 +79,7 @@ fn plans_of_a_lost_device_report_it() {
     let products = [
         SpgemmMethod::RowWise,
         SpgemmMethod::TwoLevelSort,
+        SpgemmMethod::Mixed,
         SpgemmMethod::ColumnSort,
         SpgemmMethod::GlobalSort,
     ]

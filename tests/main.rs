@@ -24,6 +24,7 @@ mod properties;
 mod reduce;
 mod same_bits;
 mod scan;
+mod select_rows;
 mod sets;
 mod sizes;
 mod slice_products;

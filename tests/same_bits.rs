@@ -202,10 +202,11 @@ fn spgemm_by_a_given_method() {
     let devices: Vec<DeviceUnderTest> = unlike_devices().into_iter().chain([small]).collect();
     let by_rows = SpgemmOptions::default().with_method(SpgemmMethod::RowWise);
     let sorted = SpgemmOptions::default().with_method(SpgemmMethod::TwoLevelSort);
+    let mixed = SpgemmOptions::default().with_method(SpgemmMethod::Mixed).with_memory_limit(4 << 20);
     let at_once = SpgemmOptions::default().with_method(SpgemmMethod::GlobalSort);
     let by_column = SpgemmOptions::default().with_method(SpgemmMethod::ColumnSort).with_memory_limit(8 << 20);
     let limited = [4 << 20, 1 << 20].map(|bytes| sorted.with_memory_limit(bytes));
-    for options in [by_rows, at_once, by_column].into_iter().chain(limited) {
+    for options in [by_rows, mixed, at_once, by_column].into_iter().chain(limited) {
         let results = devices.iter().map(|DeviceUnderTest { device, .. }| {
             let a = device.upload(&a).unwrap();
             let product = a.spgemm(&a, options).unwrap_or_else(|error| panic!("{options:?}: {error}"));

@@ -11,6 +11,7 @@
 
 pub mod block;
 pub mod coo;
+pub mod csr_rows;
 pub mod ell;
 pub mod factor;
 pub mod hisparse;

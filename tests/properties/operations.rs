@@ -11,9 +11,9 @@ use evenpath::{Csr, Device, DeviceVec, Multiplies, Offset, Storage, Value, bf16,
 
 use super::products::{
     add, add_coo, add_once, add_trees, add_trees_queued, block_of_tree, diagonal_of_tree, multiply_trees,
-    norm_of_tree, set_values, sort_rows, spgemm_row_tiles, spgemm_row_wise, spgemm_sorted,
-    spgemm_sorted_at_once, spgemm_sorted_by_column, spmm, spmm_tree, to_coo, to_tree, to_tree_queued,
-    transpose,
+    norm_of_tree, select_rows, set_values, sort_rows, spgemm_mixed, spgemm_row_tiles, spgemm_row_wise,
+    spgemm_sorted, spgemm_sorted_at_once, spgemm_sorted_by_column, spmm, spmm_tree, to_coo, to_tree,
+    to_tree_queued, transpose,
 };
 use super::sequences::{
     axpby, dot, dot_into, merge_keys, merge_pairs, reduce_by_keys, reduce_by_keys_into, scan, scan_by_keys,
@@ -90,6 +90,7 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpGEMM, row tiles", "`DeviceCsr::spgemm`", spgemm_row_tiles [f32 f64] [u32 u64] false, false, true;
         "SpGEMM, row-wise", "`DeviceCsr::plan_spgemm`", spgemm_row_wise [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, two-level sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted [f32 f64] [u32 u64] false, true, true;
+        "SpGEMM, mixed", "`DeviceCsr::plan_spgemm`", spgemm_mixed [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, column sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted_by_column [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, global sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted_at_once [f32 f64] [u32 u64] false, false, true;
         "SpGEMM, HiSparse", "`DeviceHiSparse::spgemm`", multiply_trees [f32 f64] [] false, false, true;
@@ -106,6 +107,7 @@ pub(super) fn operations() -> Vec<Operation> {
         "CSR to HiSparse", "`DeviceCsr::to_hisparse`", to_tree [f32 f64] [u32 u64] false, false, true;
         "CSR to HiSparse, queues", "`DeviceCsr::to_hisparse`", to_tree_queued [f32 f64] [u32 u64] false, false, false;
         "new values, CSR", "`DeviceCsr::set_values_from`", set_values [f32 f64] [u32 u64] true, true, true;
+        "select rows, CSR", "`DeviceCsr::select_rows`", select_rows [f16 bf16 f32 f64] [u32 u64] false, false, true;
         "sort rows, CSR", "`DeviceCsr::sort_rows`", sort_rows [f32 f64] [u32 u64] false, false, true;
         "scan", "`scan::values`", scan [u32 i32 u64 f32 f64] [] true, true, true;
         "scan from a value", "`ScanOptions::with_initial`", scan_from [u32 i32 u64 f32 f64] [] true, true, true;

@@ -96,6 +96,10 @@ pub(super) fn spgemm_sorted<V: Value, O: Offset>(device: &Device, uploaded: &mut
     spgemm::<V, O>(device, SpgemmMethod::TwoLevelSort, uploaded)
 }
 
+pub(super) fn spgemm_mixed<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    spgemm::<V, O>(device, SpgemmMethod::Mixed, uploaded)
+}
+
 pub(super) fn spgemm_sorted_at_once<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     spgemm::<V, O>(device, SpgemmMethod::GlobalSort, uploaded)
 }
@@ -206,6 +210,14 @@ pub(super) fn transpose<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn
     let a = device.upload(&matrix::<V, O>()).expect("upload");
     uploaded();
     Box::new(move || Ok(download_csr(a.transpose()?)))
+}
+
+pub(super) fn select_rows<S: Storage, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let host = matrix::<f64, O>().into_values::<S>();
+    let list: Vec<u32> = (0..host.nrows() as u32).rev().step_by(3).collect();
+    let (a, list) = (device.upload(&host).expect("upload"), device.upload(&list).expect("upload"));
+    uploaded();
+    Box::new(move || Ok(download_csr(a.select_rows(&list)?)))
 }
 
 /// Sorts a matrix with the entries of every row reversed.

@@ -1,6 +1,7 @@
 //! Sparse matrix times sparse matrix.
 
 mod hypersparse;
+mod mixed;
 mod plans;
 mod products;
 mod row_tiles;

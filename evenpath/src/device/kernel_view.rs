@@ -115,6 +115,11 @@ pub(crate) fn no_input<T: Element>() -> Global<T> {
     Global::from_device(0, 0)
 }
 
+/// An empty input, for a kernel that loads several elements at once from others.
+pub(crate) fn no_aligned_input<T: Element>() -> Global<T, Aligned16> {
+    Global::from_aligned_device(0, 0)
+}
+
 /// An empty output, for a kernel that does not write it.
 pub(crate) fn no_output<T: Element>() -> GlobalMut<T> {
     GlobalMut::from_device(0, 0)

@@ -72,7 +72,7 @@ pub use event::Event;
 pub use foreign::RawParts;
 pub use graph::Graph;
 pub use handle::Device;
-pub(crate) use kernel_view::{no_input, no_output, prefix, read_only};
+pub(crate) use kernel_view::{no_aligned_input, no_input, no_output, prefix, read_only};
 pub(crate) use kernels::{Kernels, instance, variant};
 pub(crate) use launch::{Launch, Launcher, MAX_GRID};
 pub use memory::DeviceMemory;

@@ -1,9 +1,10 @@
 //! Tiles of the merge of row ends and nonzeros.
 
+use evenpath_kernels::GlobalPattern;
 use evenpath_kernels::spmv::MergePartition;
 use evenpath_simt::kernel::Kernel;
 
-use crate::device::{DeviceError, DeviceVec, Launch, Launcher};
+use crate::device::{Device, DeviceError, DeviceVec, Launch, Launcher};
 use crate::format::DeviceCsr;
 use crate::{Offset, Storage};
 
@@ -22,18 +23,22 @@ impl PathTiles {
         matrix: &DeviceCsr<S, O>,
         launcher: Launcher<K>,
     ) -> Result<(Self, Launch<K>), DeviceError> {
-        let device = matrix.device();
+        Self::of_view(matrix.device(), matrix.pattern().view(), launcher)
+    }
+
+    /// [`find`](Self::find) for the pattern of a matrix that is not complete: column indices are not read.
+    pub(crate) fn of_view<O: Offset, K: Kernel>(
+        device: &Device,
+        pattern: GlobalPattern<O>,
+        launcher: Launcher<K>,
+    ) -> Result<(Self, Launch<K>), DeviceError> {
         let tile_items = launcher.info().tile_items() as u32;
-        let tiles = launcher.items(matrix.nrows() + matrix.nnz())?;
+        let tiles = launcher.items(pattern.rows as usize + pattern.nonzeros as usize)?;
         let count = tiles.grid();
         let launch = device.kernel().threads(count as usize + 1)?;
         let mut tile_rows = device.uninitialized(count as usize + 1)?;
-        let partition = MergePartition {
-            pattern: matrix.pattern().view(),
-            tile_rows: tile_rows.as_global_mut(),
-            tiles: count,
-            tile_items,
-        };
+        let partition =
+            MergePartition { pattern, tile_rows: tile_rows.as_global_mut(), tiles: count, tile_items };
         // SAFETY: the views are of the matrix's row offsets, `rows` + 1 long, and of `tile_rows`, `count` + 1 long, and
         // buffers are freed in the stream's order.
         unsafe { launch.launch(partition) }?;

@@ -14,6 +14,7 @@ pub(crate) mod memory;
 mod padding;
 mod row;
 mod row_order;
+mod select;
 mod sliced_ell;
 mod statistics;
 #[cfg(test)]

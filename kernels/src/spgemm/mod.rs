@@ -1,10 +1,12 @@
 //! SpGEMM, `C = AB`, of CSR matrices.
 
+mod mixed;
 mod product_keys;
 pub mod row_tiles;
 mod row_wise;
 pub mod two_level_sort;
 
+pub use mixed::{SpgemmPlaceLengths, SpgemmTakeRows};
 pub use row_wise::{
     add_ranked_shared_bytes, hash_shared_bytes, part_len, rank_shared_bytes, window_shared_bytes, Class,
     ClassLimits, ResultEntries, ResultPattern, RowList, RowParts, RowWork, Spans, SpgemmAddRanked,

@@ -7,22 +7,22 @@ use crate::{GlobalPattern, Offset};
 
 /// A tile's place in a matrix.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PathTile {
+pub(crate) struct PathTile {
     /// Number of the tile's first row.
     pub(super) first_row: usize,
     /// Rows that end in the tile; the next one may have its first nonzeros here.
     pub(super) rows: u32,
     matrix_rows: u32,
     /// Number of the tile's first nonzero.
-    pub(super) first_nonzero: usize,
+    pub(crate) first_nonzero: usize,
     /// Nonzeros of the tile.
-    pub(super) nonzeros: u32,
+    pub(crate) nonzeros: u32,
 }
 
 impl PathTile {
     /// Tile `index` of tiles that are `len` long; `tile_rows` is what `MergePartition` found for them.
     #[device]
-    pub(super) fn new<O: Offset>(
+    pub(crate) fn new<O: Offset>(
         index: usize,
         len: usize,
         tile_rows: Global<u32>,
@@ -73,7 +73,7 @@ impl PathTile {
 
     /// Returns the place in the tile of this thread's nonzero `item`, which exists if the place is below `nonzeros`.
     #[device]
-    pub(super) fn place<const BLOCK: usize>(item: usize) -> u32 {
+    pub(crate) fn place<const BLOCK: usize>(item: usize) -> u32 {
         strided::place::<BLOCK>(item)
     }
 
@@ -82,7 +82,7 @@ impl PathTile {
     /// The threads are divided evenly among the rows of the tile; the rest of a row that is much longer than others is
     /// written by its whole warp.
     #[device]
-    pub(super) fn spread<T: Element, O: Offset, const BLOCK: usize>(
+    pub(crate) fn spread<T: Element, O: Offset, const BLOCK: usize>(
         self,
         row_offsets: Global<O>,
         entries: Shared<T>,

@@ -1,53 +1,21 @@
 //! Which strategy a plan takes: from its options, the device, and the memory that is left.
 
-use evenpath_kernels::spgemm::Class;
-
 use super::base::{SpgemmOperands, Workspace};
 use super::cpu::{OnCpu, OnePass};
 use super::hypersparse::{Hypersparse, OfFilledRows};
 use super::method::SpgemmMethod;
+use super::mixed::{self, Mixed};
+use super::model::RowCosts;
 use super::options::SpgemmOptions;
 use super::row_tiles::{self, RowTilesProduct};
 use super::row_wise::{self, RowWise};
 use super::strategy::{Multiply, Strategy};
-use super::symbolic::{self, Analysis, ClassifiedRows};
+use super::symbolic::{self, Analysis};
 use super::two_level_sort::global_sort::{self, GlobalSort};
 use super::two_level_sort::{self, BlockSort, TwoLevelSort};
 use crate::device::DeviceKind;
 use crate::operand::OpError;
 use crate::{Offset, Value};
-
-/// Nanoseconds that windows take for each row of B that a row of A names: they are added one after the other.
-const TURN: f64 = 1000.0;
-/// Nanoseconds of a product in a hash table, by whether a row has more than 64 of them.
-const HASH_PRODUCT: [f64; 2] = [0.035, 0.060];
-/// Nanoseconds of a product by windows, if rows of B have at least this many entries.
-const WINDOW_PRODUCT: f64 = 0.020;
-const WINDOW_ENTRIES: f64 = 20.0;
-/// Nanoseconds of a product that is sorted.
-const SORTED_PRODUCT: f64 = 0.050;
-/// Nanoseconds of each method's launches: by rows, and by sorting.
-const LAUNCHES: [f64; 2] = [100_000.0, 200_000.0];
-
-/// Returns whether sorting all products is faster than going row by row: where a row of A names very many rows of B, which windows
-/// add one after the other, and where rows have many products with few columns in common. From times measured on an H200.
-fn sorting_is_faster(ClassifiedRows { bins, mean, .. }: &ClassifiedRows) -> bool {
-    let (total, mean) = (bins.total as f64, *mean);
-    let (mut left, mut by_rows, mut turns) = (total, LAUNCHES[0], 0.0_f64);
-    for bin in &bins.filled {
-        match bin.class {
-            Class::Empty => {}
-            Class::Hash { size } => {
-                let products = (f64::from(bin.rows) * f64::from(size)).min(left);
-                by_rows += products * HASH_PRODUCT[usize::from(size > 64)];
-                left -= products;
-            }
-            Class::Window { .. } => turns = turns.max(bin.largest as f64 / mean.max(1.0)),
-        }
-    }
-    by_rows += left * WINDOW_PRODUCT * (WINDOW_ENTRIES / mean.max(1.0)).max(1.0) + turns * TURN;
-    LAUNCHES[1] + total * SORTED_PRODUCT < by_rows
-}
 
 /// The way to multiply once. Small products and those on the CPU have one that a plan cannot keep.
 pub(super) fn once<V: Value, O: Offset, C: Offset>(
@@ -120,11 +88,20 @@ fn of_filled<V: Value, O: Offset, C: Offset>(
             device.prepare(global_sort::kernels::<V, O, C>)?;
             return Ok(Box::new(GlobalSort::default()));
         }
-        SpgemmMethod::Auto | SpgemmMethod::RowWise | SpgemmMethod::RowTiles => {}
+        SpgemmMethod::Auto | SpgemmMethod::RowWise | SpgemmMethod::RowTiles | SpgemmMethod::Mixed => {}
     }
     device.prepare(symbolic::kernels::<O>)?;
-    let analysis = Analysis::find(operands, workspace)?;
-    if method == SpgemmMethod::Auto && should_sort(operands, &analysis.rows, workspace) {
+    let mut analysis = Analysis::find(operands, workspace)?;
+    let regions = Regions::choose(operands, &analysis, method, workspace);
+    if let Some(classes) = regions.sorted_classes {
+        device.prepare(mixed::kernels::<V, O, C>)?;
+        if let Some(mixed) = Mixed::find(operands, analysis, classes, workspace)? {
+            return Ok(Box::new(mixed));
+        }
+        // There is no room.
+        analysis = Analysis::find(operands, workspace)?;
+    }
+    if regions.may_sort_all {
         return two_level_sort(operands, BlockSort::ByRow);
     }
     device.prepare(row_wise::kernels::<V, O, C>)?;
@@ -140,16 +117,43 @@ fn two_level_sort<V: Value, O: Offset, C: Offset>(
     Ok(Box::new(TwoLevelSort::new(sort)))
 }
 
-/// Returns whether it is better to sort all products: if that is faster, memory for all of them at once is left, and
-/// `multiply`, whose bits are the plan's, does not go by tiles of rows.
-fn should_sort<V: Value, O: Offset>(
-    operands: SpgemmOperands<'_, V, O>,
-    rows: &ClassifiedRows,
-    workspace: &Workspace,
-) -> bool {
-    let (a_rows, entries) = (operands.a.nrows() as u64, operands.a.nnz() as u64);
-    let longest = rows.bins.filled.iter().map(|bin| bin.largest).max().unwrap_or(0);
-    sorting_is_faster(rows)
-        && !row_tiles::takes(operands, rows.bins.total, longest)
-        && workspace.has_room(two_level_sort::required::<V>(a_rows, entries, rows.bins.total))
+/// Which rows are sorted, where no method is given that says so.
+#[derive(Default)]
+struct Regions {
+    /// A bit for each class whose rows are sorted beside others that are not, if that is best and there is room.
+    sorted_classes: Option<u32>,
+    /// True if otherwise all rows are sorted.
+    may_sort_all: bool,
+}
+
+impl Regions {
+    /// The choice of `auto`, and of `mixed`, which does not count launches and copies that no division avoids. Rows are sorted only if
+    /// memory for all their products at once is left; for `auto` only if `multiply`, whose bits are the plan's, does not go by tiles of
+    /// rows.
+    fn choose<V: Value, O: Offset>(
+        operands: SpgemmOperands<'_, V, O>,
+        Analysis { rows, .. }: &Analysis,
+        method: SpgemmMethod,
+        workspace: &Workspace,
+    ) -> Self {
+        let (bins, total) = (&rows.bins.filled, rows.bins.total);
+        let longest = bins.iter().map(|bin| bin.largest).max().unwrap_or(0);
+        let (a_rows, entries) = (operands.a.nrows() as u64, operands.a.nnz() as u64);
+        let has_room = || workspace.has_room(two_level_sort::required::<V>(a_rows, entries, total));
+        let costs = RowCosts::new(bins, total, rows.mean, V::SIZE);
+        let division = costs.cheapest_division();
+        let mixed = |is_best: bool| is_best.then_some(division.sorted_classes);
+        match method {
+            SpgemmMethod::Mixed => {
+                let may_sort_all = division.sorted_classes != 0 && !division.is_mixed && has_room();
+                Self { sorted_classes: mixed(division.is_mixed), may_sort_all }
+            }
+            SpgemmMethod::Auto if !row_tiles::takes(operands, total, longest) => {
+                let may_sort_all = costs.sorting_is_faster() && has_room();
+                let is_best = costs.mixing_is_faster(division, may_sort_all);
+                Self { sorted_classes: mixed(is_best), may_sort_all }
+            }
+            _ => Self::default(),
+        }
+    }
 }

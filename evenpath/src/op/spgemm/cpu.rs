@@ -4,7 +4,7 @@ use super::base::{
     ProductArrays, SpgemmOperands, Workspace, convert_offsets, countable, result_arrays, result_required,
 };
 use super::method::SpgemmMethod;
-use super::strategy::{FirstRun, Info, Multiply, Strategy};
+use super::strategy::{FirstRun, Info, Multiply, SortedRegion, Strategy};
 use crate::cpu::{SpgemmArrays, in_pool};
 use crate::device::{Device, DeviceVec};
 use crate::format::csr::DevicePattern;
@@ -109,6 +109,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
             products: self.products,
             nonzeros: self.nonzeros(),
             kept_bytes: 0,
+            sorted: SortedRegion::default(),
         }
     }
 }

@@ -22,6 +22,10 @@ pub struct SpgemmPlanInfo {
     pub method: SpgemmMethod,
     /// Multiplications.
     pub products: u64,
+    /// Rows of the result whose products [`SpgemmMethod::Mixed`] sorts; it computes the others row by row. Zero with other methods.
+    pub sorted_rows: u64,
+    /// Multiplications of these rows.
+    pub sorted_products: u64,
     /// Entries of the result.
     pub nnz: u64,
     /// Bytes of device memory that were taken at once at most, without operands and result.
@@ -34,8 +38,8 @@ pub struct SpgemmPlanInfo {
 }
 
 impl SpgemmPlanInfo {
-    /// The options that ask for the method that the plan chose. Where it is [`SpgemmMethod::TwoLevelSort`], the same bits on
-    /// another device also take the same [`memory_limit`](SpgemmOptions::memory_limit).
+    /// The options that ask for the method that the plan chose. Where it is [`SpgemmMethod::TwoLevelSort`] or
+    /// [`SpgemmMethod::Mixed`], the same bits on another device also take the same [`memory_limit`](SpgemmOptions::memory_limit).
     pub fn options(&self) -> SpgemmOptions {
         SpgemmOptions::default().with_method(self.method)
     }
@@ -43,10 +47,14 @@ impl SpgemmPlanInfo {
 
 impl fmt::Display for SpgemmPlanInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} products, ", self.method, self.products)?;
+        if self.sorted_rows > 0 {
+            write!(f, "{} of them sorted, of {} rows, ", self.sorted_products, self.sorted_rows)?;
+        }
         write!(
             f,
-            "{}: {} products, {} nonzeros, workspace {} bytes, {} kept, analysis {:.4} ms",
-            self.method, self.products, self.nnz, self.workspace_bytes, self.kept_bytes, self.analysis_ms
+            "{} nonzeros, workspace {} bytes, {} kept, analysis {:.4} ms",
+            self.nnz, self.workspace_bytes, self.kept_bytes, self.analysis_ms
         )
     }
 }

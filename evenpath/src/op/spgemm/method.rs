@@ -38,6 +38,14 @@ pub enum SpgemmMethod {
     /// III-C). Its time goes with the products, whatever the rows; it takes memory for all of them, or works in batches of rows. Tiles
     /// are sorted by row and column, so that only rows that tiles cut are sorted again.
     TwoLevelSort,
+    /// `mixed`: rows in two regions, one computed as by `row-wise`, the other as by `two-level-sort`. Rows are divided by their numbers
+    /// of products and of columns, so that the estimated time is least: rows whose entries of A name very many rows of B are
+    /// sorted beside many short ones. This is what the publication of `two-level-sort` leaves to future work (IPDPS 2015, section V:
+    /// segmented approaches where necessary, and a model of the trade-off between both regions). An entry's products are
+    /// added in the order of its region's method. If no division takes less time than one of both methods for all rows, or if there is
+    /// no room for the products to be sorted and for as many entries of the result as there are products, it is that method, or
+    /// `row-wise`.
+    Mixed,
     /// `column-sort`: `two-level-sort` as it was published: tiles are sorted by column alone, and the entries of all tiles are
     /// sorted again. For comparisons: `auto` never takes it.
     ColumnSort,
@@ -54,6 +62,7 @@ named! {
     RowWise = "row-wise",
     RowTiles = "row-tiles",
     TwoLevelSort = "two-level-sort",
+    Mixed = "mixed",
     ColumnSort = "column-sort",
     GlobalSort = "global-sort",
 }

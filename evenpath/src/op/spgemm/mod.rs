@@ -8,6 +8,8 @@ mod hypersparse;
 mod info;
 mod masked;
 mod method;
+mod mixed;
+mod model;
 mod options;
 mod plan;
 mod row_tiles;

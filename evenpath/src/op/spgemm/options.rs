@@ -2,8 +2,9 @@ use super::method::SpgemmMethod;
 
 /// How sparse matrices are multiplied.
 ///
-/// By rows, results are the same to the last bit on all GPUs, real and simulated. The automatic choice of the method, and the
-/// batches in which [`SpgemmMethod::TwoLevelSort`] works where memory is short, follow the memory: the same bits on other
+/// By rows, results are the same to the last bit on all GPUs, real and simulated. The automatic choice of the method, the
+/// batches in which [`SpgemmMethod::TwoLevelSort`] works where memory is short, and whether [`SpgemmMethod::Mixed`] sorts any rows
+/// follow the memory: the same bits on other
 /// GPUs, or with other things in memory, take a method that is given and, for that one, a limit.
 ///
 /// ```

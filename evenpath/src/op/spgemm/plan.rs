@@ -128,9 +128,18 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     /// If the device was lost.
     pub fn info(&self) -> Result<SpgemmPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
-        let Info { method, products, nonzeros, kept_bytes } = self.strategy.info();
+        let Info { method, products, nonzeros, kept_bytes, sorted } = self.strategy.info();
         let (workspace_bytes, analysis_ms) = (self.peak_bytes, end.elapsed_since(start)?);
-        Ok(SpgemmPlanInfo { method, products, nnz: nonzeros, workspace_bytes, kept_bytes, analysis_ms })
+        Ok(SpgemmPlanInfo {
+            method,
+            products,
+            sorted_rows: sorted.rows,
+            sorted_products: sorted.products,
+            nnz: nonzeros,
+            workspace_bytes,
+            kept_bytes,
+            analysis_ms,
+        })
     }
 }
 

@@ -48,4 +48,15 @@ pub(super) struct Info {
     pub(super) nonzeros: u64,
     /// Bytes of device memory that are kept between runs.
     pub(super) kept_bytes: u64,
+    /// The rows that are sorted beside others, if there are both.
+    pub(super) sorted: SortedRegion,
+}
+
+/// Rows of C that are computed by sorting while others are not.
+#[derive(Clone, Copy, Default)]
+pub(super) struct SortedRegion {
+    /// Number of rows.
+    pub(super) rows: u64,
+    /// Multiplications.
+    pub(super) products: u64,
 }

@@ -62,7 +62,7 @@ pub struct ClassLimits {
 impl ClassLimits {
     /// Returns the class of a row.
     #[device]
-    fn class_of(self, size: u64, span: u32) -> u32 {
+    pub(in crate::spgemm) fn class_of(self, size: u64, span: u32) -> u32 {
         if size == 0 {
             return EMPTY_CLASS;
         }

@@ -14,6 +14,19 @@ parameters! {
     }
 }
 
+impl Spans {
+    /// Returns the number of columns that a row spans.
+    #[device(track_caller)]
+    pub(in crate::spgemm) fn width(self, row: usize) -> u32 {
+        let (first, last) = (self.firsts.load(row), self.lasts.load(row));
+        if first <= last {
+            last - first + 1
+        } else {
+            0
+        }
+    }
+}
+
 /// Some columns of C.
 #[derive(Clone, Copy)]
 pub(super) struct Window {

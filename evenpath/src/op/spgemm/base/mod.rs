@@ -4,6 +4,7 @@ mod offsets;
 mod operands;
 mod workspace;
 
-pub(super) use offsets::{ProductArrays, convert_offsets, countable, result_arrays, result_required};
+pub(super) use crate::format::offsets::convert_offsets;
+pub(super) use offsets::{ProductArrays, countable, result_arrays, result_required};
 pub(super) use operands::{SpgemmCall, SpgemmOperands};
 pub(super) use workspace::{Charge, Workspace};

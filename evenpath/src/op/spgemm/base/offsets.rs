@@ -1,9 +1,7 @@
 //! The arrays of C.
 
-use evenpath_kernels::spgemm::SpgemmConvertOffsets;
-
 use super::workspace::{Charge, Workspace};
-use crate::device::{Device, DeviceSlice, DeviceVec};
+use crate::device::{Device, DeviceVec};
 use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
@@ -52,27 +50,4 @@ pub(in crate::op::spgemm) fn result_arrays<V: Value, C: Offset>(
     let len = countable::<C>(nonzeros)?;
     let charge = workspace.take("the result", result_required::<V, C>(rows, nonzeros))?;
     Ok((device.uninitialized(len)?, device.uninitialized(len)?, charge))
-}
-
-/// Row offsets of the type that the result has; they are no greater than it counts.
-pub(in crate::op::spgemm) fn convert_offsets<S: Offset, C: Offset>(
-    offsets: &DeviceSlice<S>,
-) -> Result<DeviceVec<C>, OpError> {
-    let device = offsets.device();
-    let mut converted = device.uninitialized(offsets.len())?;
-    if let (Some(from), Some(to)) = (offsets.host_slice(), converted.host_slice_mut()) {
-        for (from, to) in from.iter().zip(to) {
-            *to = C::from_bits(from.to_u64());
-        }
-        return Ok(converted);
-    }
-    let launch = device.kernel().threads(offsets.len())?;
-    let kernel = SpgemmConvertOffsets {
-        source: offsets.as_global(),
-        target: converted.as_global_mut(),
-        len: offsets.len() as u64,
-    };
-    // SAFETY: both have the same number of elements; buffers are freed in the stream's order.
-    unsafe { launch.launch(kernel) }?;
-    Ok(converted)
 }

@@ -15,7 +15,7 @@ use crate::op::spgemm::base::{
     ProductArrays, SpgemmCall, SpgemmOperands, Workspace, convert_offsets, result_arrays,
 };
 use crate::op::spgemm::method::SpgemmMethod;
-use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, Strategy};
+use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, SortedRegion, Strategy};
 use crate::op::spgemm::symbolic::{ClassifiedRows, Symbolic};
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
@@ -42,6 +42,11 @@ pub(in crate::op::spgemm) struct RowWise {
 impl RowWise {
     pub(in crate::op::spgemm) fn new(symbolic: Symbolic) -> Self {
         Self { symbolic, destinations: OnceLock::new() }
+    }
+
+    /// The row offsets of C.
+    pub(in crate::op::spgemm) fn row_offsets(&self) -> &DeviceVec<u64> {
+        &self.symbolic.row_offsets
     }
 
     /// Where products go, if the workspace has room to keep that; found unless an earlier run did, or a graph is captured, which has
@@ -125,7 +130,8 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
         let destinations =
             self.destinations.get().and_then(Option::as_ref).map_or(0, ProductDestinations::bytes);
         let kept_bytes = self.symbolic.bytes() + destinations;
-        Info { method: SpgemmMethod::RowWise, products, nonzeros, kept_bytes }
+        let sorted = SortedRegion::default();
+        Info { method: SpgemmMethod::RowWise, products, nonzeros, kept_bytes, sorted }
     }
 }
 

@@ -4,6 +4,7 @@ use evenpath_kernels::spgemm::{SpgemmClassify, SpgemmListRows, SpgemmLongRowWork
 
 use super::bins::Bins;
 use super::rows::{ClassifiedRows, spans};
+use super::taken::{GivenRows, TakenRows};
 use super::work::{RowProducts, listed_words, longest};
 use super::zeroed::Zeroed;
 use crate::device::{DeviceVec, Kernels};
@@ -89,25 +90,57 @@ impl Analysis {
         Ok((scan::values(&self.sizes, ScanOptions::exclusive(Operator::Sum))?, charge))
     }
 
+    /// Takes the rows of some classes out, by a bit for each, to be computed elsewhere; waits for the device.
+    pub(in crate::op::spgemm) fn take_rows(&mut self, classes: u32) -> Result<TakenRows, OpError> {
+        let taken = TakenRows::take(&mut self.sizes, &self.rows, classes)?;
+        self.rows.bins.filled.retain(|bin| classes >> bin.number & 1 == 0);
+        Ok(taken)
+    }
+
     /// Counts the entries of C; waits for the device.
     pub(in crate::op::spgemm) fn count<V: Value, O: Offset>(
         self,
         operands: SpgemmOperands<'_, V, O>,
     ) -> Result<Symbolic, OpError> {
+        self.count_beside(operands, None)
+    }
+
+    /// [`count`](Self::count), with the lengths of the rows that were taken out.
+    pub(in crate::op::spgemm) fn count_beside<V: Value, O: Offset>(
+        self,
+        operands: SpgemmOperands<'_, V, O>,
+        given: Option<GivenRows<'_>>,
+    ) -> Result<Symbolic, OpError> {
         let Self { mut sizes, mut zeroed, rows, charge: (mut charge, list) } = self;
         let products = rows.bins.total;
-        // Rows without products keep their size, which is zero.
+        // Rows without products keep their size, which is zero, and so do rows that were taken out.
         rows.count(operands, &mut sizes)?;
         let ClassifiedRows { bins, firsts, lasts, mean } = rows;
         drop(bins);
-        let row_offsets = scan::values(&sizes, ScanOptions::exclusive(Operator::Sum))?;
         let rows = operands.a.nrows();
-        let bins = Bins::find(&sizes, spans(&firsts, &lasts), rows, zeroed.next_count())?;
+        let offsets = |sizes: &_| scan::values(sizes, ScanOptions::exclusive(Operator::Sum));
+        let mut classify = |sizes: &_| Bins::find(sizes, spans(&firsts, &lasts), rows, zeroed.next_count());
+        let (row_offsets, bins, given) = match given {
+            None => (offsets(&sizes)?, classify(&sizes)?, 0),
+            Some(given) => {
+                let bins = classify(&sizes)?;
+                given.place_lengths(&mut sizes)?;
+                (offsets(&sizes)?, bins, given.nonzeros)
+            }
+        };
         drop((zeroed, list));
         charge.shrink_to(kept(rows));
-        let nonzeros = bins.total;
+        let nonzeros = bins.total + given;
         let rows = ClassifiedRows { bins, firsts, lasts, mean };
         Ok(Symbolic { row_offsets, nonzeros, products, rows, _charge: charge })
+    }
+}
+
+impl Analysis {
+    /// Bytes of device memory that it takes.
+    pub(in crate::op::spgemm) fn bytes(&self) -> u64 {
+        let ClassifiedRows { bins, firsts, lasts, .. } = &self.rows;
+        self.sizes.bytes() + self.zeroed.bytes() + bins.list.bytes() + firsts.bytes() + lasts.bytes()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::operand::OpError;
 pub(in crate::op::spgemm) const ALWAYS_HASH: u32 = 64;
 
 /// Larger rows do if their span has at most this many columns per entry.
-const COLUMNS_AN_ENTRY: u32 = 256;
+pub(super) const COLUMNS_AN_ENTRY: u32 = 256;
 
 /// Threads of a block for a row that uses windows, by the class of its size.
 pub(super) const WINDOW_BLOCKS: [u32; 4] = [32, 128, 128, 512];
@@ -27,6 +27,8 @@ pub(in crate::op::spgemm) struct Bins {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::op::spgemm) struct Bin {
     pub(in crate::op::spgemm) class: Class,
+    /// The number of the class, by size and span.
+    pub(in crate::op::spgemm) number: u32,
     /// The index in the list of the first row.
     pub(in crate::op::spgemm) start: u32,
     /// The number of rows.
@@ -68,6 +70,7 @@ impl Bins {
                 start += count;
                 Bin {
                     class: Class::from_index(class),
+                    number: class as u32,
                     start: start - count,
                     rows: count,
                     largest: counts[3 * class + 1],
@@ -105,9 +108,10 @@ fn launches(bins: &[Bin], multiprocessors: u32) -> Vec<Bin> {
     let mut launches: Vec<Bin> = Vec::new();
     for bin in bins {
         match launches.last_mut() {
-            Some(last) if have_same_blocks(last.class, bin.class) && last.rows + bin.rows <= most_rows => {
+            Some(last) if may_join(last, bin) && last.rows + bin.rows <= most_rows => {
                 *last = Bin {
                     class: bin.class,
+                    number: bin.number,
                     start: last.start,
                     rows: last.rows + bin.rows,
                     largest: last.largest.max(bin.largest),
@@ -120,11 +124,11 @@ fn launches(bins: &[Bin], multiprocessors: u32) -> Vec<Bin> {
     launches
 }
 
-/// Returns whether both are classes of windows, which blocks of the same size take.
-fn have_same_blocks(one: Class, other: Class) -> bool {
-    match (one, other) {
-        (Class::Window { size_class: one }, Class::Window { size_class: other }) => {
-            WINDOW_BLOCKS[one] == WINDOW_BLOCKS[other]
+/// Returns whether both are of classes of windows, which blocks of the same size take, and follow each other in the list.
+fn may_join(one: &Bin, other: &Bin) -> bool {
+    match (one.class, other.class) {
+        (Class::Window { size_class: one_class }, Class::Window { size_class: other_class }) => {
+            WINDOW_BLOCKS[one_class] == WINDOW_BLOCKS[other_class] && one.start + one.rows == other.start
         }
         _ => false,
     }
@@ -155,7 +159,8 @@ mod tests {
 
     #[test]
     fn few_rows_of_windows_with_the_same_blocks_share_a_launch() {
-        let bin = |class, start, rows, largest, widest| Bin { class, start, rows, largest, widest };
+        let bin =
+            |class, start, rows, largest, widest| Bin { class, number: 9, start, rows, largest, widest };
         let window = |size_class| Class::Window { size_class };
         let bins = [
             bin(Class::Hash { size: 64 }, 0, 5, 60, 900),
@@ -170,5 +175,8 @@ mod tests {
         assert_eq!(launches(&bins, 1)[2..4], [bins[2], bin(window(2), 112, 28, 4000, 40_000)]);
         assert_eq!(launches(&bins, 0), bins);
         assert_eq!(launches(&[], 4), []);
+        // Rows between them were taken out.
+        let apart = [bins[2], bin(window(2), 132, 8, 4000, 3000)];
+        assert_eq!(launches(&apart, 4), apart);
     }
 }

@@ -5,6 +5,7 @@ mod bins;
 mod count;
 mod rows;
 mod shapes;
+mod taken;
 mod work;
 mod zeroed;
 
@@ -14,3 +15,4 @@ pub(super) use self::shapes::{
 };
 pub(super) use analysis::{Analysis, Symbolic, kernels, required};
 pub(super) use rows::ClassifiedRows;
+pub(super) use taken::{GivenRows, kernels as taken_kernels};

@@ -35,6 +35,11 @@ impl Zeroed {
         Requirement::of::<u64>((counts * COUNT_WORDS + list_len.div_ceil(2)) as u64)
     }
 
+    /// Bytes of device memory that it takes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.words.bytes()
+    }
+
     /// The list.
     pub(super) fn list(&mut self) -> GlobalMut<u32> {
         self.words.as_global_mut().skip(self.list).reinterpret()

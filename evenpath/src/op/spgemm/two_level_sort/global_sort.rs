@@ -11,7 +11,7 @@ use super::setup::{ProductEntries, Weighed, tile_len};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::DevicePattern;
 use crate::op::spgemm::base::{ProductArrays, SpgemmCall, SpgemmOperands, Workspace, result_arrays};
-use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, Strategy};
+use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, SortedRegion, Strategy};
 use crate::operand::requirement::Requirement;
 use crate::operand::{OpError, Pairs};
 use crate::operation::Operator;
@@ -203,6 +203,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for GlobalSort {
 
     fn info(&self) -> Info {
         let GlobalSortCounts { products, nonzeros } = self.counted.get().copied().unwrap_or_default();
-        Info { method: SpgemmMethod::GlobalSort, products, nonzeros, kept_bytes: 0 }
+        let sorted = SortedRegion::default();
+        Info { method: SpgemmMethod::GlobalSort, products, nonzeros, kept_bytes: 0, sorted }
     }
 }

@@ -15,7 +15,7 @@ use super::{batches, cut_rows};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::DevicePattern;
 use crate::op::spgemm::base::{ProductArrays, SpgemmOperands, Workspace, convert_offsets};
-use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, Strategy};
+use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, SortedRegion, Strategy};
 use crate::operand::OpError;
 use crate::sequence::scan::sum_kernel;
 use crate::{Offset, Value};
@@ -53,6 +53,20 @@ impl<O: Offset> TwoLevelSort<O> {
     pub(in crate::op::spgemm) fn new(sort: BlockSort) -> Self {
         Self { sort, known: OnceLock::new() }
     }
+
+    /// The values of C, in the order that the first product found; only where that said that it repeats.
+    pub(in crate::op::spgemm) fn new_values<V: Value>(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<DeviceVec<V>, OpError> {
+        let product = &operands.product();
+        let Some(Known { order: Some(order), .. }) = self.known.get() else {
+            unreachable!("a pattern is only kept with the order of its products")
+        };
+        let _charge = workspace.take("the workspace", order.required::<V>())?;
+        order.values(product, &mut Recorder::default())
+    }
 }
 
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for TwoLevelSort<O> {
@@ -83,20 +97,15 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for TwoLevelSort<O> {
         _pattern: &DevicePattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
-        let product = &operands.product();
-        let Some(Known { order: Some(order), .. }) = self.known.get() else {
-            unreachable!("a pattern is only kept with the order of its products")
-        };
-        let _charge = workspace.take("the workspace", order.required::<V>())?;
-        order.values(product, &mut Recorder::default())
+        self.new_values(operands, workspace)
     }
 
     fn info(&self) -> Info {
-        let method = self.sort.method();
+        let (method, sorted) = (self.sort.method(), SortedRegion::default());
         let Some(Known { products, nonzeros, order }) = self.known.get() else {
-            return Info { method, products: 0, nonzeros: 0, kept_bytes: 0 };
+            return Info { method, products: 0, nonzeros: 0, kept_bytes: 0, sorted };
         };
         let kept_bytes = order.as_ref().map_or(0, ProductOrder::bytes);
-        Info { method, products: *products, nonzeros: *nonzeros, kept_bytes }
+        Info { method, products: *products, nonzeros: *nonzeros, kept_bytes, sorted }
     }
 }
