@@ -5,6 +5,7 @@
 //! Some products write y in several launches. If one fails after another succeeded, y is partly written; with β = 0, the
 //! next attempt does not read it.
 
+use evenpath::assembly::{AssemblyOptions, AssemblyPlan};
 use evenpath::device::{DeviceKind, SimulatedOptions};
 use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
 use evenpath::error::{DeviceError, OpError};
@@ -300,6 +301,44 @@ fn products_with_dense_matrices() {
             },
         );
     }
+}
+
+/// Rows, columns, fixed unknowns and values.
+type Triplets = (DeviceVec<u32>, DeviceVec<u32>, DeviceVec<u32>, DeviceVec<f64>);
+
+#[test]
+fn assembly() {
+    let indices = |factor: usize| (0..500).map(|at| (at * factor % 41) as u32).collect::<Vec<_>>();
+    let operands = |device: &Device| {
+        let (rows, columns) = (device.upload(&indices(7)).unwrap(), device.upload(&indices(11)).unwrap());
+        (rows, columns, device.upload(&[3_u32, 0]).unwrap(), device.upload(&[0.5; 500]).unwrap())
+    };
+    let plan = |(rows, columns, fixed, _): &Triplets| {
+        let options = AssemblyOptions::default().with_fixed(fixed);
+        AssemblyPlan::<u32>::new_with(41, 41, rows, columns, options)
+    };
+    drive("assembly", operands, |_| vec![], |operands| values_of(&plan(operands)?.assemble(&operands.3)?));
+    let planned = |device: &Device| {
+        let operands = operands(device);
+        let (plan, values) = (plan(&operands).unwrap(), operands.3);
+        let matrix = plan.assemble(&device.upload(&[1.0; 500]).unwrap()).unwrap();
+        (plan, values, matrix, device.upload(&[2.0; 41]).unwrap())
+    };
+    drive(
+        "assembly in place",
+        planned,
+        |(_, _, matrix, _)| values_of(matrix).unwrap(),
+        |(plan, values, matrix, _)| plan.assemble_into(values, matrix).map(|()| vec![]),
+    );
+    drive(
+        "the correction of a right-hand side",
+        planned,
+        |(_, _, _, rhs)| values(rhs).unwrap(),
+        |(plan, triplets, _, rhs)| {
+            let unknowns = rhs.device().upload(&[3.0; 41])?;
+            plan.correct_rhs(triplets, &unknowns, rhs).map(|()| vec![])
+        },
+    );
 }
 
 #[test]

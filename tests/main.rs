@@ -1,5 +1,6 @@
 //! Integration tests. Each runs on every present device.
 
+mod assembly;
 mod conjugate_gradients;
 mod containers;
 mod errors;

@@ -37,6 +37,7 @@
 //! |---|---|
 //! | [`spmv`], [`spmm`] | sparse matrix times dense vector or matrix, also with the transpose |
 //! | [`spgemm`], [`spadd`] | products, sums and masks of sparse matrices |
+//! | [`assembly`] | matrices from triplets or finite elements, again with new values |
 //! | [`vector`] | sums and inner products of dense vectors |
 //! | [`scan`], [`reduce`], [`sort`], [`merge`], [`sets`] | primitives on sequences of [keys](key) and [elements](operator) |
 //! | [`io`], [`generate`] | Matrix Market files, and matrices to test with |
@@ -103,6 +104,13 @@ pub mod ell {
 pub mod hyb {
     pub use crate::format::DeviceHyb;
     pub use crate::matrix::{Hyb, HybOptions, HybWidth, InvalidHyb};
+}
+
+/// Matrices from triplets or dense element matrices on a device, whose pattern is found once: [`AssemblyPlan`](assembly::AssemblyPlan).
+///
+/// [`Coo::to_csr`] does it once, on the host.
+pub mod assembly {
+    pub use crate::op::{AssemblyOptions, AssemblyPlan, AssemblyPlanInfo};
 }
 
 /// Keys and their values.

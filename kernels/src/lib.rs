@@ -9,6 +9,7 @@
 // Counts of bits that one of the compilers gets wrong: see clippy.toml.
 #![warn(clippy::disallowed_methods)]
 
+pub mod assembly;
 pub mod block;
 pub mod coo;
 pub mod csr_rows;

@@ -9,6 +9,7 @@ use evenpath::hyb::HybOptions;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{Csr, Device, DeviceVec, Multiplies, Offset, Storage, Value, bf16, f16};
 
+use super::assembly::{assemble, assemble_into, correct_rhs};
 use super::products::{
     add, add_coo, add_once, add_trees, add_trees_queued, block_of_tree, diagonal_of_tree, multiply_trees,
     norm_of_tree, select_rows, set_values, sort_rows, spgemm_mixed, spgemm_row_tiles, spgemm_row_wise,
@@ -102,6 +103,9 @@ pub(super) fn operations() -> Vec<Operation> {
         "Frobenius norm, HiSparse", "`DeviceHiSparse::frobenius_norm`", norm_of_tree [f32 f64] [] false, false, false;
         "diagonal, HiSparse", "`DeviceHiSparse::diagonal`", diagonal_of_tree [f32 f64] [] true, true, true;
         "block, HiSparse", "`DeviceHiSparse::block`", block_of_tree [f32 f64] [] false, false, true;
+        "assembly", "`AssemblyPlan::assemble`", assemble [f32 f64] [u32 u64] true, true, true;
+        "assembly, in place", "`AssemblyPlan::assemble_into`", assemble_into [f32 f64] [u32 u64] true, true, true;
+        "right-hand side of fixed unknowns", "`AssemblyPlan::correct_rhs`", correct_rhs [f32 f64] [] true, true, true;
         "transpose, CSR", "`DeviceCsr::transpose`", transpose [f32 f64] [u32 u64] false, false, true;
         "CSR to COO", "`DeviceCsr::to_coo`", to_coo [f32 f64] [u32 u64] false, false, true;
         "CSR to HiSparse", "`DeviceCsr::to_hisparse`", to_tree [f32 f64] [u32 u64] false, false, true;

@@ -3,6 +3,7 @@
 //! Work is divided as on the GPU, into tiles of equal work that do not depend on the number of threads.
 //! Results are bitwise identical for any number of threads.
 
+mod assembly;
 mod coo;
 mod coordinates;
 mod ell;
@@ -20,6 +21,7 @@ mod spmv;
 mod spmv_transposed;
 mod vector;
 
+pub(crate) use assembly::{FixedColumns, TripletIndices, TripletPart, sum_runs};
 pub(crate) use coo::{add_coo, scale};
 pub(crate) use coordinates::{coordinate_keys, first_pair, scaled, split_coordinates};
 pub(crate) use ell::{PaddedRows, gather, spmv_padded};

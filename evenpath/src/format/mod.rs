@@ -2,6 +2,7 @@
 
 pub(crate) mod canonical;
 mod coo;
+pub(crate) mod coordinates;
 pub(crate) mod csr;
 mod csr_parts;
 pub(crate) mod dense;

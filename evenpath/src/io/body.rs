@@ -4,12 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::cursor::{Cursor, line_at};
 use super::header::array_entries;
+use super::lines::{LineFault, chunks};
 use super::options::{Progress, ReadOptions, Stage};
 use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry};
 use crate::{MatrixError, Value, parallel};
-
-/// Bytes per task, rounded up to the end of a line.
-const CHUNK: usize = 1 << 19;
 
 /// The part of the text that holds the entries.
 #[derive(Clone, Copy)]
@@ -27,12 +25,6 @@ pub(super) struct ParsedEntries<V> {
     pub(super) rows: Vec<u32>,
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<V>,
-}
-
-/// An error and its position in the text.
-struct LineFault {
-    position: usize,
-    kind: Kind,
 }
 
 /// A chunk of whole lines and the slots for its entries.
@@ -108,7 +100,7 @@ impl Body<'_> {
         place: impl Fn(&mut Cursor<'_>, &mut u32, &mut u32) -> Result<(), Kind> + Sync,
         value: impl Fn(&mut Cursor<'_>) -> Result<V, Kind> + Sync,
     ) -> Result<ParsedEntries<V>, MatrixMarketError> {
-        let chunks = self.chunks();
+        let chunks = chunks(self.text, self.start);
         let counts = parallel::map(chunks.len(), 1, |chunk| count_entries(chunks[chunk].1));
         let total = counts.iter().sum();
         let mut stored = self.allocate(total, indexed)?;
@@ -135,20 +127,6 @@ impl Body<'_> {
         let indices = || bytemuck::try_zeroed_vec(if indexed { entries } else { 0 }).map_err(out_of_memory);
         let (rows, columns) = (indices()?, indices()?);
         Ok(ParsedEntries { rows, columns, values: bytemuck::try_zeroed_vec(entries).map_err(out_of_memory)? })
-    }
-
-    /// Splits the body into chunks of whole lines, each with its position.
-    fn chunks(&self) -> Vec<(usize, &[u8])> {
-        let text = self.text;
-        let mut chunks = Vec::new();
-        let mut start = self.start;
-        while start < text.len() {
-            let least = text.len().min(start + CHUNK);
-            let end = memchr::memchr(b'\n', &text[least..]).map_or(text.len(), |at| least + at + 1);
-            chunks.push((start, &text[start..end]));
-            start = end;
-        }
-        chunks
     }
 
     fn check_count(&self, found: usize) -> Result<(), MatrixMarketError> {

@@ -65,11 +65,18 @@ impl<'a> Cursor<'a> {
     /// comment. Returns false at the end of the text.
     #[inline]
     pub(super) fn skip_to_entry(&mut self) -> bool {
+        self.skip_to_line(|line| line[0] == b'%')
+    }
+
+    /// Like [`skip_to_entry`](Self::skip_to_entry), for other comments. `is_comment` gets the text from the first token of a line, at
+    /// least a byte.
+    #[inline]
+    pub(super) fn skip_to_line(&mut self, is_comment: impl Fn(&[u8]) -> bool) -> bool {
         loop {
             self.skip_blanks();
             match self.peek() {
                 Some(b'\n') => self.at += 1,
-                Some(b'%') => self.skip_line(),
+                Some(_) if is_comment(&self.text[self.at..]) => self.skip_line(),
                 Some(_) => return true,
                 None => return false,
             }
@@ -120,6 +127,20 @@ impl<'a> Cursor<'a> {
         }
         // 19 digits always fit.
         if self.at - start > 19 { Ok(saturated(&self.text[start..self.at])) } else { Ok(value) }
+    }
+
+    /// Parses the number of a vertex, of at most 64 bits.
+    #[inline]
+    pub(super) fn vertex(&mut self) -> Result<u64, Kind> {
+        self.skip_blanks();
+        let start = self.at;
+        match self.unsigned("a vertex")? {
+            u64::MAX => {
+                let found = quote(&self.text[start..self.at]);
+                Err(Kind::ValueOverflow { found, value: "the number of a vertex" })
+            }
+            vertex => Ok(vertex),
+        }
     }
 
     /// Parses a number of the size line.

@@ -85,6 +85,16 @@ pub enum MatrixMarketErrorKind {
         "more than {limit} bytes after decompression; raise the limit with ReadOptions::decompressed_limit"
     )]
     DecompressedLimit { limit: usize },
+    #[error(
+        "vertex {vertex} is too large: there are at most {limit} vertices; GraphOptions::vertices numbers them anew"
+    )]
+    VertexTooLarge { vertex: u64, limit: usize },
+    #[error("a vector has one row or one column, but this matrix is {rows} x {cols}")]
+    NotVector { rows: usize, cols: usize },
+    #[error("{len} values are not those of a {rows} x {cols} matrix")]
+    DenseLength { rows: usize, cols: usize, len: usize },
+    #[error("array `{array}`: {reason}")]
+    Npz { array: &'static str, reason: String },
     #[error("row {row}, column {column} {reason}")]
     Unrepresentable { row: usize, column: usize, reason: &'static str },
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! Reading and writing matrices: the Matrix Market exchange format.
+//! Reading and writing matrices, vectors and graphs: the Matrix Market exchange format, edge lists and DIMACS graphs.
 //!
 //! [`read_matrix_market`] and [`write_matrix_market`] cover the common cases; [`ReadOptions`] and [`WriteOptions`] give
 //! more control. The reader accepts every header of the format: coordinate and array; real, integer, pattern and complex;
@@ -14,9 +14,12 @@
 //! # Ok::<(), io::MatrixMarketError>(())
 //! ```
 //!
-//! # Accepted files
+//! [`read_vector`], [`write_vector`] and [`write_dense`] are for dense vectors in the same format. [`read_edge_list`] reads the edges of
+//! a graph, as in SNAP's collection, and [`read_dimacs`] the graphs of the DIMACS challenges.
 //!
-//! It is stricter than most readers, because a misread matrix is worse than a refused one:
+//! # Accepted Matrix Market files
+//!
+//! The reader is stricter than most readers, because a misread matrix is worse than a refused one:
 //! * the file must have exactly the announced number of entries, and nothing else on their lines;
 //! * symmetric, skew-symmetric and hermitian matrices must be square; only one of two mirrored positions may be stored,
 //!   in either triangle; a skew-symmetric matrix must have a zero diagonal and must not be a pattern;
@@ -42,12 +45,19 @@
 
 mod body;
 mod cursor;
+mod dense;
 mod destination;
+mod dimacs;
+mod edge_list;
 mod error;
 mod expand;
 #[cfg(test)]
 mod file_tests;
+mod graph_options;
 mod header;
+mod lines;
+#[cfg(feature = "npz")]
+mod npz;
 mod options;
 mod part;
 mod read;
@@ -57,8 +67,14 @@ mod source;
 mod tests;
 mod writer;
 
+pub use dense::{read_vector, write_dense, write_vector};
+pub use dimacs::{parse_dimacs, read_dimacs};
+pub use edge_list::{EdgeList, parse_edge_list, read_edge_list};
 pub use error::{MatrixMarketError, MatrixMarketErrorKind};
+pub use graph_options::{GraphOptions, Vertices};
 pub use header::{Field, Format, MatrixMarketHeader, Symmetry};
+#[cfg(feature = "npz")]
+pub use npz::{NpzFormat, read_npz, write_npz};
 pub use options::{Complex, Progress, ReadOptions, Stage};
 pub use part::{MatrixMarketPart, read_matrix_market_part};
 pub use read::{parse_matrix_market, read_coo, read_matrix_market};

@@ -126,7 +126,7 @@ impl Text {
                 return Ok(text);
             }
         }
-        Ok(Self::Memory(TextSource::read(path, options)?.decompressed(options)?))
+        Ok(Self::Memory(TextSource::read(path, options, check_start)?.decompressed(options, check_start)?))
     }
 
     fn len(&self) -> u64 {

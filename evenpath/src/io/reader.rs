@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 
 use super::body::Body;
 use super::cursor::Cursor;
+use super::header::check_start;
 use super::options::{Complex, ReadOptions};
 use super::source::TextSource;
-use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, expand};
-use crate::{Coo, Csr, Offset, Value};
+use super::{
+    Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry, expand,
+};
+use crate::{Coo, Csr, MatrixError, Offset, Value};
 
 /// An open Matrix Market file. Its header has been parsed, its entries have not been read.
 ///
@@ -40,7 +43,7 @@ impl MatrixMarketReader<'static> {
     /// valid.
     pub fn open(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, MatrixMarketError> {
         let path = path.as_ref();
-        Self::in_file(path, TextSource::read(path, &options), options)
+        Self::in_file(path, TextSource::read(path, &options, check_start), options)
     }
 
     /// Like [`open`](Self::open), but maps the file instead of copying it, for files that do not fit in
@@ -68,7 +71,7 @@ impl MatrixMarketReader<'static> {
     ) -> Result<Self, MatrixMarketError> {
         let path = path.as_ref();
         // SAFETY: the caller's guarantee holds for the lifetime of the reader, which owns the source.
-        Self::in_file(path, unsafe { TextSource::map(path, &options) }, options)
+        Self::in_file(path, unsafe { TextSource::map(path, &options, check_start) }, options)
     }
 
     fn in_file(
@@ -96,7 +99,7 @@ impl<'a> MatrixMarketReader<'a> {
         source: TextSource<'a>,
         options: ReadOptions,
     ) -> Result<Self, MatrixMarketError> {
-        let text = source.decompressed(&options)?;
+        let text = source.decompressed(&options, check_start)?;
         let mut cursor = Cursor::new(&text);
         let header = MatrixMarketHeader::parse(&mut cursor)?;
         let body_start = cursor.position();
@@ -132,12 +135,56 @@ impl<'a> MatrixMarketReader<'a> {
         csr.map_err(|error| error.in_file(self.path.as_deref()))
     }
 
+    /// Reads every element, column by column: as many as rows times columns. Elements that a coordinate file has no entry for are zero,
+    /// those with several are their sum; entries implied by symmetry are there too.
+    ///
+    /// ```
+    /// use evenpath::io::{MatrixMarketReader, ReadOptions};
+    ///
+    /// let file = b"%%MatrixMarket matrix array real general\n2 2\n1.0\n2.0\n3.0\n4.0\n"; // two right-hand sides
+    /// let reader = MatrixMarketReader::from_bytes(file, ReadOptions::default())?;
+    /// assert_eq!(reader.read_dense::<f64>()?, [1.0, 2.0, 3.0, 4.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`read_coo`](Self::read_coo). If a coordinate file has less than a byte for every two elements, and these exceed
+    /// [`row_limit`](ReadOptions::row_limit), or there is too little memory.
+    pub fn read_dense<V: Value>(&self) -> Result<Vec<V>, MatrixMarketError> {
+        self.dense().map_err(|error| error.in_file(self.path.as_deref()))
+    }
+
+    fn dense<V: Value>(&self) -> Result<Vec<V>, MatrixMarketError> {
+        let MatrixMarketHeader { format, field, symmetry, nrows: rows, ncols: cols, .. } = self.header;
+        if field != Field::Complex && (format, symmetry) == (Format::Array, Symmetry::General) {
+            return Ok(self.body().array()?.values);
+        }
+        let coo = self.coo()?;
+        let (bytes, limit) = (self.text.len(), self.options.row_limit);
+        let len = rows.checked_mul(cols).ok_or(MatrixError::DenseTooLarge { rows, cols })?;
+        // An array file of a symmetric matrix has at least a byte for every two elements.
+        if len > limit && len / 2 > bytes {
+            return Err(Kind::RowLimit { rows: len, bytes, limit }.into());
+        }
+        let too_large = |()| MatrixError::DenseTooLarge { rows, cols };
+        let mut values: Vec<V> = bytemuck::try_zeroed_vec(len).map_err(too_large)?;
+        for ((&row, &column), &value) in coo.row_indices().iter().zip(coo.column_indices()).zip(coo.values())
+        {
+            values[column as usize * rows + row as usize] += value;
+        }
+        Ok(values)
+    }
+
+    fn body(&self) -> Body<'_> {
+        Body { text: &self.text, start: self.body_start, header: &self.header, options: &self.options }
+    }
+
     fn coo<V: Value>(&self) -> Result<Coo<V>, MatrixMarketError> {
         if self.header.field == Field::Complex && self.options.complex == Complex::Refuse {
             return Err(MatrixMarketError::at_line(1, Kind::Complex));
         }
-        let body =
-            Body { text: &self.text, start: self.body_start, header: &self.header, options: &self.options };
+        let body = self.body();
         match self.header.format {
             Format::Coordinate => expand::coordinates(&body, body.coordinates()?),
             Format::Array => Ok(expand::array(&self.header, &body.array()?.values)?),

@@ -9,7 +9,6 @@ use flate2::bufread::GzDecoder;
 use memmap2::{Mmap, MmapMut};
 use rayon::prelude::*;
 
-use super::header::check_start;
 use super::options::{Progress, ReadOptions, Stage};
 use super::{MatrixMarketError, MatrixMarketErrorKind as Kind};
 use crate::matrix::check_threads;
@@ -22,6 +21,9 @@ const STEP: usize = 1 << 20;
 
 /// Bytes of a regular file per task.
 const PIECE: usize = 1 << 23;
+
+/// A check of the first bytes of a text, which may be cut anywhere.
+pub(super) type StartCheck = fn(&[u8]) -> Result<(), MatrixMarketError>;
 
 /// Bytes of text, in one of several kinds of memory.
 pub(super) enum TextSource<'a> {
@@ -48,22 +50,30 @@ impl Deref for TextSource<'_> {
 
 impl TextSource<'_> {
     /// Reads a file into memory.
-    pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Self, MatrixMarketError> {
+    pub(super) fn read(
+        path: &Path,
+        options: &ReadOptions,
+        check: StartCheck,
+    ) -> Result<Self, MatrixMarketError> {
         let mut file = File::open(path)?;
         if let Some(len) = regular_len(&file)? {
-            return Ok(Self::Read(read_regular(&file, options.checked_len(len)?)?));
+            return Ok(Self::Read(read_regular(&file, options.checked_len(len)?, check)?));
         }
         let limit = options.stream_limit();
-        Ok(Self::Owned(read_to_limit(&mut file, limit, Kind::FileLimit { limit }, |_| {})?))
+        Ok(Self::Owned(read_to_limit(&mut file, (limit, Kind::FileLimit { limit }), check, |_| {})?))
     }
 
     /// Maps a file, or reads it if it is a pipe or a device.
     ///
     /// # Safety
     /// The file must not be written to or truncated while the source exists.
-    pub(super) unsafe fn map(path: &Path, options: &ReadOptions) -> Result<Self, MatrixMarketError> {
+    pub(super) unsafe fn map(
+        path: &Path,
+        options: &ReadOptions,
+        check: StartCheck,
+    ) -> Result<Self, MatrixMarketError> {
         let file = File::open(path)?;
-        let Some(len) = regular_len(&file)? else { return Self::read(path, options) };
+        let Some(len) = regular_len(&file)? else { return Self::read(path, options, check) };
         options.checked_len(len)?;
         // SAFETY: the caller guarantees that the file does not change.
         let map = unsafe { Mmap::map(&file)? };
@@ -74,8 +84,12 @@ impl TextSource<'_> {
     }
 
     /// Decompresses gzip data, regardless of the file name.
-    pub(super) fn decompressed(self, options: &ReadOptions) -> Result<Self, MatrixMarketError> {
-        if is_gzip(&self) { Ok(Self::Owned(gunzip(&self, options)?)) } else { Ok(self) }
+    pub(super) fn decompressed(
+        self,
+        options: &ReadOptions,
+        check: StartCheck,
+    ) -> Result<Self, MatrixMarketError> {
+        if is_gzip(&self) { Ok(Self::Owned(gunzip(&self, options, check)?)) } else { Ok(self) }
     }
 }
 
@@ -91,7 +105,7 @@ pub(super) fn regular_len(file: &File) -> io::Result<Option<u64>> {
 }
 
 /// Reads the first `len` bytes, on all threads after a check of the first bytes.
-fn read_regular(file: &File, len: usize) -> Result<MmapMut, MatrixMarketError> {
+fn read_regular(file: &File, len: usize, check: StartCheck) -> Result<MmapMut, MatrixMarketError> {
     check_threads()?;
     let no_memory =
         |error: io::Error| io::Error::new(error.kind(), format!("not enough memory for {len} bytes"));
@@ -101,7 +115,7 @@ fn read_regular(file: &File, len: usize) -> Result<MmapMut, MatrixMarketError> {
     let _ = bytes.advise(memmap2::Advice::HugePage);
     let (start, rest) = bytes.split_at_mut(len.min(STEP));
     read_at(file, start, 0)?;
-    check_file_start(start)?;
+    check_file_start(start, check)?;
     let begin = start.len();
     let pieces = rest.par_chunks_mut(PIECE).enumerate();
     pieces.try_for_each(|(piece, bytes)| read_at(file, bytes, (begin + piece * PIECE) as u64))?;
@@ -129,16 +143,16 @@ pub(super) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<
     })
 }
 
-/// Refuses data that is neither gzip nor begins like a Matrix Market file, before reading more.
-fn check_file_start(bytes: &[u8]) -> Result<(), MatrixMarketError> {
-    if is_gzip(bytes) { Ok(()) } else { check_start(bytes) }
+/// Refuses data that is neither gzip nor begins like the format, before reading more.
+fn check_file_start(bytes: &[u8], check: StartCheck) -> Result<(), MatrixMarketError> {
+    if is_gzip(bytes) { Ok(()) } else { check(bytes) }
 }
 
 /// Reads to the end, at most `limit` bytes. Calls `step` from time to time.
 fn read_to_limit<R: Read>(
     reader: &mut R,
-    limit: usize,
-    beyond: Kind,
+    (limit, beyond): (usize, Kind),
+    check: StartCheck,
     mut step: impl FnMut(&R),
 ) -> Result<Vec<u8>, MatrixMarketError> {
     let mut bytes = Vec::new();
@@ -150,7 +164,7 @@ fn read_to_limit<R: Read>(
             return Err(beyond.into());
         }
         if bytes.len() == read {
-            check_file_start(&bytes)?;
+            check_file_start(&bytes, check)?;
         }
         step(reader);
         if read < left {
@@ -161,11 +175,11 @@ fn read_to_limit<R: Read>(
 
 /// Decompresses all members of a gzip stream. Zeros may follow the last, such as padding by a tape or a block
 /// device.
-fn gunzip(compressed: &[u8], options: &ReadOptions) -> Result<Vec<u8>, MatrixMarketError> {
+fn gunzip(compressed: &[u8], options: &ReadOptions, check: StartCheck) -> Result<Vec<u8>, MatrixMarketError> {
     let limit = options.decompressed_limit_of(compressed.len());
     let total = compressed.len();
     let mut members = Members { member: GzDecoder::new(compressed), is_done: false };
-    let text = read_to_limit(&mut members, limit, Kind::DecompressedLimit { limit }, |members| {
+    let text = read_to_limit(&mut members, (limit, Kind::DecompressedLimit { limit }), check, |members| {
         let done = (total - members.rest().len()) as u64;
         options.report(Progress { stage: Stage::Decompress, done, total: total as u64 });
     })?;

@@ -279,7 +279,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
 }
 
 /// Formats `count` lines, or groups of lines, in parallel in blocks of `step`, and writes them in order.
-fn write_blocks(
+pub(super) fn write_blocks(
     writer: &mut impl Write,
     count: usize,
     step: usize,

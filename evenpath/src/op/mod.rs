@@ -1,5 +1,6 @@
 //! Operations on matrices in a device's memory: plan, launch, result.
 
+mod assembly;
 pub(crate) mod hisparse;
 mod host_csr;
 mod operators;
@@ -10,6 +11,7 @@ mod spmm;
 mod spmv;
 mod spmv_transposed;
 
+pub use assembly::{AssemblyOptions, AssemblyPlan, AssemblyPlanInfo};
 pub use spadd::{ElementwisePlan, ElementwisePlanInfo, SpaddMethod};
 #[cfg(feature = "lab")]
 pub use spgemm::SpgemmPhases;

@@ -164,6 +164,41 @@ pub enum OpError {
         /// The first column that is not greater than its predecessor.
         column: u32,
     },
+    /// A list of the nodes of elements does not have the same number for each.
+    #[error("{len} nodes are not a whole number of elements with {degrees} nodes each")]
+    ElementNodes {
+        /// Length of the list.
+        len: usize,
+        /// Nodes per element.
+        degrees: usize,
+    },
+    /// A node of an element does not exist.
+    #[error("node {place} of element {element} is {node}, which is out of range: there are {nodes} nodes")]
+    NodeOutOfRange {
+        /// Number of the element, from 0.
+        element: usize,
+        /// Place of the node in the element, from 0.
+        place: usize,
+        /// The node.
+        node: usize,
+        /// Number of nodes.
+        nodes: usize,
+    },
+    /// A fixed unknown does not exist.
+    #[error("fixed unknown {unknown} at position {position} is out of range: there are {unknowns} unknowns")]
+    FixedOutOfRange {
+        /// Position in the list of fixed unknowns.
+        position: usize,
+        /// The unknown.
+        unknown: usize,
+        /// Number of unknowns.
+        unknowns: usize,
+    },
+    /// A matrix that is to be assembled again was not made by the plan.
+    #[error(
+        "the matrix does not have the plan's pattern: only matrices that the plan made can be assembled again"
+    )]
+    NotOfPlan,
     /// A product exceeds its memory limit.
     #[error(
         "{what} of a matrix product would raise the memory in use to {needed} bytes, but the limit is {limit}"

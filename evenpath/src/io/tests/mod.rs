@@ -1,6 +1,8 @@
 //! Tests of the reader and the writer.
 
+mod dense;
 mod files;
+mod graphs;
 mod helpers;
 mod reading;
 mod round_trips;

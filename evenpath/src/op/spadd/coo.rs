@@ -1,11 +1,12 @@
 //! Sums of COO matrices.
 
+use evenpath_kernels::spadd::CoordinateKeys;
 use evenpath_kernels::spadd::coordinates::{DESCENT, DUPLICATE};
-use evenpath_kernels::spadd::{CoordinateKeys, SplitCoordinates};
 
 use super::method::SpaddMethod;
 use crate::device::{Device, DeviceSlice, DeviceVec};
 use crate::format::DeviceCoo;
+use crate::format::coordinates::split_keys;
 use crate::operand::check::check_shape;
 use crate::operand::{OpError, Pairs};
 use crate::operation::{Operator, SetOperation};
@@ -144,23 +145,7 @@ impl<V: Value> KeyedEntries<V> {
     }
 
     fn into_coo(self, (rows, cols): (usize, usize)) -> Result<DeviceCoo<V>, OpError> {
-        let (device, len, column_bits) = (self.keys.device(), self.keys.len(), index_bits(cols));
-        let (mut row_indices, mut column_indices) = (device.uninitialized(len)?, device.uninitialized(len)?);
-        let on_host = (self.keys.host_slice(), row_indices.host_slice_mut(), column_indices.host_slice_mut());
-        if let (Some(keys), Some(rows), Some(columns)) = on_host {
-            cpu::split_coordinates(keys, column_bits, rows, columns);
-        } else {
-            let launch = device.kernel().threads(len)?;
-            let kernel = SplitCoordinates {
-                keys: self.keys.as_global(),
-                row_indices: row_indices.as_global_mut(),
-                column_indices: column_indices.as_global_mut(),
-                column_bits,
-                len: len as u64,
-            };
-            // SAFETY: the views are of live buffers of `len` elements on this device.
-            unsafe { launch.launch(kernel) }?;
-        }
+        let (row_indices, column_indices) = split_keys(&self.keys, index_bits(cols))?;
         Ok(DeviceCoo::from_valid((rows, cols), row_indices, column_indices, self.values)?)
     }
 }

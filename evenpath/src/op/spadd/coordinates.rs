@@ -3,7 +3,7 @@
 use super::operands::countable;
 use crate::device::DeviceKind;
 use crate::format::csr::DevicePattern;
-use crate::format::{DeviceCoo, DeviceCsr, transpose};
+use crate::format::{DeviceCoo, DeviceCsr, coordinates, transpose};
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
@@ -26,14 +26,7 @@ impl<V: Value> DeviceCoo<V> {
         self.device().refuse_in_graph("a matrix is converted")?;
         countable::<O>(self.nnz() as u64)?;
         let (row_indices, column_indices, values) = self.arrays();
-        let row_offsets = match row_indices.host_slice() {
-            Some(rows) if self.device().kind() == DeviceKind::Cpu => {
-                let mut row_offsets = self.device().zeros(self.nrows() + 1)?;
-                row_offsets.host_slice_mut().into_iter().for_each(|offsets| write_offsets(rows, offsets));
-                row_offsets
-            }
-            _ => transpose::column_offsets(row_indices, self.nrows())?,
-        };
+        let row_offsets = coordinates::row_offsets(row_indices, self.nrows())?;
         let pattern = DevicePattern::new(self.nrows(), self.ncols(), row_offsets, column_indices.copied()?);
         Ok(DeviceCsr::from_valid(pattern, values.copied()?))
     }
@@ -54,17 +47,6 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         };
         let (columns, values) = (pattern.column_indices.copied()?, self.values().copied()?);
         Ok(DeviceCoo::from_valid((pattern.rows, pattern.cols), row_indices, columns, values)?)
-    }
-}
-
-/// Writes the row offsets of entries sorted by row, which `O` can count.
-fn write_offsets<O: Offset>(row_indices: &[u32], offsets: &mut [O]) {
-    let mut ends = 0;
-    for (row, offset) in offsets.iter_mut().enumerate() {
-        while row_indices.get(ends).is_some_and(|&other| (other as usize) < row) {
-            ends += 1;
-        }
-        *offset = O::try_from_usize(ends).unwrap_or_else(|| unreachable!("the entries were counted"));
     }
 }
 
