@@ -11,10 +11,14 @@
 
 pub mod block;
 pub mod coo;
+pub mod elementary;
 pub mod ell;
+pub mod entries;
 pub mod factor;
+pub mod fold;
 pub mod hisparse;
 pub mod key;
+pub mod map;
 pub mod matrix;
 pub mod merge;
 pub mod norm;

@@ -164,6 +164,11 @@ pub enum OpError {
         /// The first column that is not greater than its predecessor.
         column: u32,
     },
+    /// The values of a matrix cannot change, because a [`CsrValues`](crate::csr::CsrValues) borrows them.
+    #[error(
+        "the values of a matrix cannot be changed while they are borrowed: drop what `DeviceCsr::values` returned"
+    )]
+    ValuesBorrowed,
     /// A product exceeds its memory limit.
     #[error(
         "{what} of a matrix product would raise the memory in use to {needed} bytes, but the limit is {limit}"

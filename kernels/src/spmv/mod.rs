@@ -40,6 +40,7 @@ pub use merge::{MergePartition, MergeTile};
 pub use merge_search::MergeSearchTile;
 pub use narrow_blocks::NarrowBlocks;
 pub use narrow_rows::NarrowRows;
+pub(crate) use path_tile::PathTile;
 pub use product::{AlignedProduct, MixedArguments, SpmvArguments};
 pub use row_lengths::{RowLengths, LENGTH_TOTALS};
 pub use row_tiles::{FourRows, OneRow, RowShare, RowTiles, TwoRows};

@@ -7,22 +7,22 @@ use crate::{GlobalPattern, Offset};
 
 /// A tile's place in a matrix.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PathTile {
+pub(crate) struct PathTile {
     /// Number of the tile's first row.
-    pub(super) first_row: usize,
+    pub(crate) first_row: usize,
     /// Rows that end in the tile; the next one may have its first nonzeros here.
-    pub(super) rows: u32,
+    pub(crate) rows: u32,
     matrix_rows: u32,
     /// Number of the tile's first nonzero.
-    pub(super) first_nonzero: usize,
+    pub(crate) first_nonzero: usize,
     /// Nonzeros of the tile.
-    pub(super) nonzeros: u32,
+    pub(crate) nonzeros: u32,
 }
 
 impl PathTile {
     /// Tile `index` of tiles that are `len` long; `tile_rows` is what `MergePartition` found for them.
     #[device]
-    pub(super) fn new<O: Offset>(
+    pub(crate) fn new<O: Offset>(
         index: usize,
         len: usize,
         tile_rows: Global<u32>,
@@ -34,7 +34,7 @@ impl PathTile {
 
     /// Tile `index` of tiles that are `len` long, which begins in the row `first_row`; the next begins in `next_row`.
     #[device]
-    pub(super) fn between<O: Offset>(
+    pub(crate) fn between<O: Offset>(
         index: usize,
         len: usize,
         (first_row, next_row): (u32, u32),
@@ -56,7 +56,7 @@ impl PathTile {
     /// Returns the `ITEMS` elements of this thread, every `BLOCK`th of the tile's: all are loaded before the first is
     /// used. Threads past the end repeat the last. A tile without nonzeros gives zeros.
     #[device]
-    pub(super) fn load<T: Element, const BLOCK: usize, const ITEMS: usize>(
+    pub(crate) fn load<T: Element, const BLOCK: usize, const ITEMS: usize>(
         self,
         elements: Global<T>,
     ) -> [T; ITEMS] {
@@ -73,7 +73,7 @@ impl PathTile {
 
     /// Returns the place in the tile of this thread's nonzero `item`, which exists if the place is below `nonzeros`.
     #[device]
-    pub(super) fn place<const BLOCK: usize>(item: usize) -> u32 {
+    pub(crate) fn place<const BLOCK: usize>(item: usize) -> u32 {
         strided::place::<BLOCK>(item)
     }
 
@@ -82,7 +82,7 @@ impl PathTile {
     /// The threads are divided evenly among the rows of the tile; the rest of a row that is much longer than others is
     /// written by its whole warp.
     #[device]
-    pub(super) fn spread<T: Element, O: Offset, const BLOCK: usize>(
+    pub(crate) fn spread<T: Element, O: Offset, const BLOCK: usize>(
         self,
         row_offsets: Global<O>,
         entries: Shared<T>,
