@@ -2,6 +2,8 @@
 
 mod conjugate_gradients;
 mod containers;
+mod csr_structure;
+mod csr_values;
 mod errors;
 mod factors;
 mod foreign;
@@ -37,3 +39,4 @@ mod streams;
 mod threads;
 mod unsorted;
 mod vector;
+mod vector_functions;

@@ -1,6 +1,7 @@
 //! Checks the table of properties, docs/guide/properties.md: each operation is run for all its types, and the
 //! claims of the table are tested on simulated GPUs. `EVENPATH_WRITE_DOCS=1` writes the page.
 
+mod entries;
 mod graphs;
 mod operations;
 mod products;

@@ -12,7 +12,7 @@ use super::operations::{Download, Run, bytes, download, matrix, numbers, tree};
 
 const COLUMNS: usize = 4;
 
-fn download_csr<V: Storage, O: Offset>(matrix: DeviceCsr<V, O>) -> Download {
+pub(super) fn download_csr<V: Storage, O: Offset>(matrix: DeviceCsr<V, O>) -> Download {
     Box::new(move || {
         let matrix = matrix.download().expect("a download");
         [bytes(matrix.row_offsets()), bytes(matrix.column_indices()), bytes(matrix.values())].concat()
