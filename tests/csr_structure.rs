@@ -182,8 +182,9 @@ fn check_filters<V: Value, O: Offset>(device: &Device) {
             let mut offsets = vec![O::ZERO];
             let (mut columns, mut values) = (vec![], vec![]);
             for row in 0..host.nrows() {
-                for at in host.row_offsets()[row].to_usize()..host.row_offsets()[row + 1].to_usize() {
-                    if kept[at] {
+                let range = host.row_offsets()[row].to_usize()..host.row_offsets()[row + 1].to_usize();
+                for (at, is_kept) in range.clone().zip(&kept[range]) {
+                    if *is_kept {
                         columns.push(host.column_indices()[at]);
                         values.push(host.values()[at]);
                     }

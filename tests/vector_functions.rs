@@ -29,9 +29,11 @@ fn is_close<V: Value>(found: V, expected: f64, units: f64) -> bool {
     (found.to_f64() - expected).abs() <= units * (expected.abs() * 2.0_f64.powi(digits)).max(least)
 }
 
+/// A function, computed by the standard library.
+type Function = fn(f64) -> f64;
+
 fn check_maps<V: Value>(device: &Device, first: &mut Vec<Vec<u64>>) {
     let of = V::from_f64;
-    type Function = fn(f64) -> f64;
     let maps: [(Map<V>, f64, Function); 9] = [
         (Map::Abs, 0.0, f64::abs),
         (Map::Reciprocal, 0.5, |x| 1.0 / x),

@@ -135,10 +135,10 @@ fn mask<V: Element>() -> u64 {
 fn least<const BLOCK: usize>(arena: &mut Arena, key: u64, index: u64) -> (u64, u64) {
     let keys = BlockReduce::<u64, BLOCK>::take(arena);
     let indices = BlockReduce::<u64, BLOCK>::take(arena);
-    keys.share(key, |a, b| a.min(b));
-    let best = keys.total(|a, b| a.min(b));
-    indices.share(if key == best { index } else { u64::MAX }, |a, b| a.min(b));
-    (best, indices.total(|a, b| a.min(b)))
+    keys.share(key, u64::min);
+    let best = keys.total(u64::min);
+    indices.share(if key == best { index } else { u64::MAX }, u64::min);
+    (best, indices.total(u64::min))
 }
 
 kernel! {

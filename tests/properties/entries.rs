@@ -43,11 +43,11 @@ fn filtered<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut(), fi
 }
 
 pub(super) fn scale_rows<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    changed::<V, O>(device, uploaded, |a, factors| a.scale_rows(factors))
+    changed::<V, O>(device, uploaded, DeviceCsr::scale_rows)
 }
 
 pub(super) fn scale_columns<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    changed::<V, O>(device, uploaded, |a, factors| a.scale_columns(factors))
+    changed::<V, O>(device, uploaded, DeviceCsr::scale_columns)
 }
 
 pub(super) fn map_values<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {

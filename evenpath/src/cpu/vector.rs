@@ -80,6 +80,6 @@ pub(crate) fn extreme<V: Value>(extreme: Extreme, x: &[V]) -> (V, u64) {
             if key < best.0 { (key, index as u64) } else { best }
         })
     };
-    let (key, index) = parallel::reduce(x.len(), CHUNK, (NO_KEY, u64::MAX), part, |a, b| a.min(b));
+    let (key, index) = parallel::reduce(x.len(), CHUNK, (NO_KEY, u64::MAX), part, Ord::min);
     (extreme.value(key), index)
 }

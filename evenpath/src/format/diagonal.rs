@@ -6,7 +6,7 @@ use super::DeviceCsr;
 use crate::device::{Device, DeviceKind, DeviceSlice, DeviceVec};
 use crate::format::csr::DevicePattern;
 use crate::format::path_tiles::PathTiles;
-use crate::matrix::{Csr, check_dimensions};
+use crate::matrix::check_dimensions;
 use crate::operand::OpError;
 use crate::operand::check::check_countable;
 use crate::operation::Operator;
@@ -100,11 +100,15 @@ impl<V: Value> DeviceCsr<V> {
 fn diagonal_pattern(device: &Device, n: usize) -> Result<DevicePattern<u32>, OpError> {
     check_dimensions(n, n)?;
     check_countable("a diagonal matrix", n + 1)?;
-    let (row_offsets, column_indices) = if device.kind() == DeviceKind::Cpu {
-        let (row_offsets, column_indices, _) = Csr::<f32>::identity(n)?.into_parts();
-        (device.upload(&row_offsets[..])?, device.upload(&column_indices[..])?)
-    } else {
-        (vector::iota(device, n as u32 + 1)?, vector::iota(device, n as u32)?)
+    let numbers = |len: usize| -> Result<DeviceVec<u32>, OpError> {
+        if device.kind() != DeviceKind::Cpu {
+            return Ok(vector::iota(device, len as u32)?);
+        }
+        let mut numbers = device.uninitialized(len)?;
+        for (index, number) in numbers.host_slice_mut().into_iter().flatten().enumerate() {
+            *number = index as u32;
+        }
+        Ok(numbers)
     };
-    Ok(DevicePattern::canonical(n, n, row_offsets, column_indices))
+    Ok(DevicePattern::canonical(n, n, numbers(n + 1)?, numbers(n)?))
 }

@@ -34,7 +34,11 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     pub fn reduce_rows(&self, reduction: Reduction) -> Result<DeviceVec<V>, OpError> {
         let (device, values) = (self.device(), self.values_now());
         if let Some(view) = self.pattern().host_view(&values) {
-            return Ok(device.upload(&view.reduce_rows(reduction)[..])?);
+            let mut result = device.uninitialized(self.nrows())?;
+            if let Some(result) = result.host_slice_mut() {
+                result.copy_from_slice(&view.reduce_rows(reduction));
+            }
+            return Ok(result);
         }
         let absolute = |operator| self.reduce_mapped(Map::Abs.mapping(), operator);
         match reduction {

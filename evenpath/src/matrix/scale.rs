@@ -22,7 +22,9 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// ```
     pub fn map_values(&mut self, map: impl Fn(V) -> V + Sync) {
         parallel::parts_mut(self.values_mut(), GRAIN, |_, values| {
-            values.iter_mut().for_each(|value| *value = map(*value));
+            for value in values {
+                *value = map(*value);
+            }
         });
     }
 
