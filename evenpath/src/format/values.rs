@@ -135,8 +135,8 @@ impl<V: Storage> MatrixValues<V> {
     }
 }
 
-/// Values of a matrix, borrowed by [`DeviceCsr::values`](super::DeviceCsr::values): one per nonzero, row by row. As long
-/// as it exists, a change of the values is refused with [`OpError::ValuesBorrowed`].
+/// Values of a matrix, borrowed by [`DeviceCsr::values`](super::DeviceCsr::values): one per nonzero, row by row. Until it
+/// is dropped, a change of the values is refused with [`OpError::ValuesBorrowed`].
 pub struct CsrValues<'m, V: Storage> {
     vector: Arc<DeviceVec<V>>,
     borrowed: &'m AtomicUsize,
