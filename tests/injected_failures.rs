@@ -6,6 +6,7 @@
 //! next attempt does not read it.
 
 use evenpath::assembly::{AssemblyOptions, AssemblyPlan};
+use evenpath::csr::{Filter, Reduction};
 use evenpath::device::{DeviceKind, SimulatedOptions};
 use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
 use evenpath::error::{DeviceError, OpError};
@@ -522,6 +523,27 @@ fn sequences() {
 }
 
 #[test]
+fn entries() {
+    let upload = |device: &Device| {
+        let a: Csr<f64> = generate(Kind::Rmat { scale: 6 }, 3).expect("a matrix");
+        (device.upload(&a).expect("memory"), device.upload(&numbers(64)).expect("memory"))
+    };
+    let held =
+        |state: &(DeviceCsr<f64>, DeviceVec<f64>)| state.0.values().download().expect("the device works");
+    drive("scaled rows", upload, held, |(a, factors)| a.scale_rows(factors).map(|()| vec![]));
+    drive("scaled columns", upload, held, |(a, factors)| a.scale_columns(factors).map(|()| vec![]));
+    drive("changed values", upload, held, |(a, _)| {
+        a.update_values(|values| vector::fill(2.0, values)).map(|()| vec![])
+    });
+    drive("a diagonal", upload, held, |(a, _)| Ok(a.diagonal()?.download()?));
+    drive("norms of rows", upload, held, |(a, _)| Ok(a.reduce_rows(Reduction::Norm2)?.download()?));
+    drive("sums of columns", upload, held, |(a, _)| Ok(a.reduce_columns(Reduction::Sum)?.download()?));
+    for filter in [Filter::Upper(1), Filter::LargestOfRow(2)] {
+        drive("a filter", upload, held, |(a, _)| Ok(a.filter(filter)?.download()?.values().to_vec()));
+    }
+}
+
+#[test]
 fn dense_vectors() {
     let upload = |device: &Device| Product::new(device, ());
     drive("axpby", upload, Product::y, |state| {
@@ -533,4 +555,10 @@ fn dense_vectors() {
         Ok(vec![])
     });
     drive("an inner product", upload, Product::y, |state| Ok(vec![vector::dot(&state.x, &state.y)?]));
+    drive("a function of elements", upload, Product::y, |state| {
+        vector::map(vector::Map::Abs, &mut state.y)?;
+        Ok(vec![])
+    });
+    drive("a sum", upload, Product::y, |state| Ok(vec![vector::norm1(&state.x)?]));
+    drive("an extreme", upload, Product::y, |state| Ok(vec![vector::max(&state.x)?]));
 }

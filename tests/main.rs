@@ -3,6 +3,8 @@
 mod assembly;
 mod conjugate_gradients;
 mod containers;
+mod csr_structure;
+mod csr_values;
 mod errors;
 mod factors;
 mod foreign;
@@ -39,3 +41,4 @@ mod streams;
 mod threads;
 mod unsorted;
 mod vector;
+mod vector_functions;

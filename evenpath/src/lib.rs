@@ -38,7 +38,7 @@
 //! | [`spmv`], [`spmm`] | sparse matrix times dense vector or matrix, also with the transpose |
 //! | [`spgemm`], [`spadd`] | products, sums and masks of sparse matrices |
 //! | [`assembly`] | matrices from triplets or finite elements, again with new values |
-//! | [`vector`] | sums and inner products of dense vectors |
+//! | [`vector`] | sums, inner products and functions of dense vectors |
 //! | [`scan`], [`reduce`], [`sort`], [`merge`], [`sets`] | primitives on sequences of [keys](key) and [elements](operator) |
 //! | [`io`], [`generate`] | Matrix Market files, and matrices to test with |
 //!
@@ -84,8 +84,9 @@ pub use sequence::{merge, reduce, scan, sets, sort, vector};
 
 /// Compressed sparse rows: row offsets, column indices, values.
 pub mod csr {
-    pub use crate::format::DeviceCsr;
+    pub use crate::format::{CsrValues, DeviceCsr, Filter};
     pub use crate::matrix::{Csr, CsrView, InvalidCsr, MAX_DIMENSION, Row, Rows, Statistics};
+    pub use crate::operation::Reduction;
 }
 
 /// Coordinates: row index, column index, value of each entry.

@@ -1,5 +1,6 @@
 //! Operations that combine elements.
 
+use evenpath_kernels::map::{Mapping, code};
 use evenpath_kernels::{sets, spadd};
 
 use crate::Value;
@@ -205,4 +206,98 @@ impl Elementwise {
 /// `factor`·`value`; zero if the factor is zero, even if the value is NaN or infinite.
 pub(crate) fn scaled<V: Value>(factor: V, value: V) -> V {
     if factor == V::ZERO { factor * V::ZERO } else { factor * value }
+}
+
+/// A function of one number, applied to every element of a vector or every value of a matrix.
+///
+/// Results are the same to the last bit on every device, except for the bits of a NaN. NaN stays NaN.
+///
+/// ```
+/// use evenpath::vector::{self, Map};
+/// use evenpath::Device;
+///
+/// let mut y = Device::best()?.upload(&[-2.0, 0.25, 9.0])?;
+/// vector::map(Map::Clamp { low: 0.0, high: 4.0 }, &mut y)?;
+/// assert_eq!(y.download()?, [0.0, 0.25, 4.0]);
+/// vector::map(Map::Sqrt, &mut y)?;
+/// assert_eq!(y.download()?, [0.0, 0.5, 2.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Map<V> {
+    /// The absolute value.
+    Abs,
+    /// 1/x: infinite for zero.
+    Reciprocal,
+    /// √x, rounded once: NaN for negative numbers.
+    Sqrt,
+    /// eˣ, with an error below one unit in the last place.
+    Exp,
+    /// ln x, with an error below one unit in the last place: −∞ for zero, NaN for negative numbers.
+    Log,
+    /// 1 for positive numbers, −1 for negative ones, and x itself for zeros.
+    Sign,
+    /// `low` where x is less, and `high` where that is more; `high` everywhere if `low` exceeds it.
+    Clamp {
+        /// Minimum.
+        low: V,
+        /// Maximum.
+        high: V,
+    },
+    /// The sum of x and a number.
+    Add(V),
+    /// The product of x and a number: NaN if one is zero and the other infinite.
+    Scale(V),
+}
+
+impl<V: Value> Map<V> {
+    /// The function as a kernel argument, and for the CPU.
+    pub(crate) fn mapping(self) -> Mapping<V> {
+        let (code, first, second) = match self {
+            Self::Abs => (code::ABS, V::ZERO, V::ZERO),
+            Self::Reciprocal => (code::RECIPROCAL, V::ZERO, V::ZERO),
+            Self::Sqrt => (code::SQRT, V::ZERO, V::ZERO),
+            Self::Exp => (code::EXP, V::ZERO, V::ZERO),
+            Self::Log => (code::LOG, V::ZERO, V::ZERO),
+            Self::Sign => (code::SIGN, V::ZERO, V::ZERO),
+            Self::Clamp { low, high } => (code::CLAMP, low, high),
+            Self::Add(addend) => (code::ADD, addend, V::ZERO),
+            Self::Scale(factor) => (code::SCALE, factor, V::ZERO),
+        };
+        Mapping { code, first, second }
+    }
+}
+
+/// Reduction of the stored values of each row or column of a matrix.
+///
+/// Entries that are not stored do not count as zeros: the minimum of a row of positive values is positive, even
+/// if the row has other columns. Duplicates count one by one. Sums are rounded in a fixed order, which may
+/// differ between the CPU and GPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reduction {
+    /// The sum; zero without entries.
+    Sum,
+    /// The sum of absolute values, the 1-norm; zero without entries.
+    AbsSum,
+    /// The Euclidean norm, whose squares neither overflow nor underflow; zero without entries.
+    Norm2,
+    /// The minimum of the entries that are not NaN; ∞ without any.
+    Min,
+    /// The maximum of the entries that are not NaN; −∞ without any.
+    Max,
+    /// The maximum of the absolute values that are not NaN; zero without any.
+    AbsMax,
+    /// The number of entries.
+    Count,
+}
+
+named! {
+    Reduction, "reduction":
+    Sum = "sum",
+    AbsSum = "sum of absolute values",
+    Norm2 = "Euclidean norm",
+    Min = "minimum",
+    Max = "maximum",
+    AbsMax = "maximum of absolute values",
+    Count = "number of entries",
 }

@@ -65,7 +65,10 @@ mod sealed {
 
     /// Type of arithmetic in kernels.
     pub trait KernelValue:
-        Decimal + evenpath_kernels::norm::NormScales + evenpath_kernels::spmv::AtomicFloat
+        Decimal
+        + evenpath_kernels::elementary::Elementary
+        + evenpath_kernels::norm::NormScales
+        + evenpath_kernels::spmv::AtomicFloat
     {
     }
     impl KernelValue for f32 {}
@@ -210,6 +213,7 @@ pub trait Value:
     + sealed::KernelValue
     + crate::element::Element
     + crate::keys::PairValue
+    + crate::keys::SortKey
     + Neg<Output = Self>
     + Sum
 {

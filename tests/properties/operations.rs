@@ -10,6 +10,10 @@ use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{Csr, Device, DeviceVec, Multiplies, Offset, Storage, Value, bf16, f16};
 
 use super::assembly::{assemble, assemble_into, correct_rhs};
+use super::entries::{
+    diagonal, filter, filter_largest, map_values, reduce_columns, reduce_rows, scale_columns, scale_rows,
+    update_values,
+};
 use super::products::{
     add, add_coo, add_once, add_trees, add_trees_queued, block_of_tree, diagonal_of_tree, multiply_trees,
     norm_of_tree, select_rows, set_values, sort_rows, spgemm_mixed, spgemm_row_tiles, spgemm_row_wise,
@@ -17,9 +21,9 @@ use super::products::{
     to_tree_queued, transpose,
 };
 use super::sequences::{
-    axpby, dot, dot_into, merge_keys, merge_pairs, reduce_by_keys, reduce_by_keys_into, scan, scan_by_keys,
-    scan_by_offsets, scan_from, sort_keys, sort_keys_by_offsets, sort_pairs, sort_pairs_by_offsets,
-    union_keys, union_pairs,
+    argmin_into, axpby, dot, dot_into, fill, map, merge_keys, merge_pairs, min_into, reduce_by_keys,
+    reduce_by_keys_into, scan, scan_by_keys, scan_by_offsets, scan_from, sort_keys, sort_keys_by_offsets,
+    sort_pairs, sort_pairs_by_offsets, sum, sum_into, union_keys, union_pairs,
 };
 
 /// Copies a result to the host, as bytes.
@@ -113,6 +117,15 @@ pub(super) fn operations() -> Vec<Operation> {
         "new values, CSR", "`DeviceCsr::set_values_from`", set_values [f32 f64] [u32 u64] true, true, true;
         "select rows, CSR", "`DeviceCsr::select_rows`", select_rows [f16 bf16 f32 f64] [u32 u64] false, false, true;
         "sort rows, CSR", "`DeviceCsr::sort_rows`", sort_rows [f32 f64] [u32 u64] false, false, true;
+        "rows scaled, CSR", "`DeviceCsr::scale_rows`", scale_rows [f32 f64] [u32 u64] true, true, true;
+        "columns scaled, CSR", "`DeviceCsr::scale_columns`", scale_columns [f32 f64] [u32 u64] true, true, true;
+        "function of the values, CSR", "`DeviceCsr::map_values`", map_values [f32 f64] [u32 u64] true, true, true;
+        "changed values, CSR", "`DeviceCsr::update_values`", update_values [f32 f64] [u32 u64] true, true, true;
+        "diagonal, CSR", "`DeviceCsr::diagonal`", diagonal [f32 f64] [u32 u64] true, true, true;
+        "rows reduced, CSR", "`DeviceCsr::reduce_rows`", reduce_rows [f32 f64] [u32 u64] true, true, true;
+        "columns reduced, CSR", "`DeviceCsr::reduce_columns`", reduce_columns [f32 f64] [u32 u64] false, false, true;
+        "filter, CSR", "`DeviceCsr::filter`", filter [f32 f64] [u32 u64] false, false, true;
+        "largest of rows, CSR", "`DeviceCsr::filter`", filter_largest [f32 f64] [u32 u64] false, false, true;
         "scan", "`scan::values`", scan [u32 i32 u64 f32 f64] [] true, true, true;
         "scan from a value", "`ScanOptions::with_initial`", scan_from [u32 i32 u64 f32 f64] [] true, true, true;
         "scan by keys", "`scan::by_keys`", scan_by_keys [u32 i32 u64 f32 f64] [u32 u64] true, true, true;
@@ -130,6 +143,12 @@ pub(super) fn operations() -> Vec<Operation> {
         "αx + βy", "`vector::axpby`", axpby [f32 f64] [] true, true, true;
         "xᵀy", "`vector::dot`", dot [f32 f64] [] false, false, true;
         "xᵀy on the device", "`vector::dot_into`", dot_into [f32 f64] [] true, true, true;
+        "function of elements", "`vector::map`", map [f32 f64] [] true, true, true;
+        "constant", "`vector::fill`", fill [f32 f64] [] true, true, true;
+        "sum", "`vector::sum`", sum [f32 f64] [] false, false, true;
+        "sum on the device", "`vector::sum_into`, `norm1_into`", sum_into [f32 f64] [] true, true, true;
+        "extreme on the device", "`vector::min_into`, `max_into`, `norm_max_into`", min_into [f32 f64] [] true, true, true;
+        "index of an extreme on the device", "`vector::argmin_into`, `argmax_into`", argmin_into [f32 f64] [] true, true, true;
     }
 }
 

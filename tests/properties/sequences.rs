@@ -239,3 +239,60 @@ pub(super) fn dot_into<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) ->
         Ok(download(product))
     })
 }
+
+/// Writes one element, by the given function of a vector.
+fn to_one<V: Value, T: Pod + Send>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+    run: impl Fn(&DeviceVec<V>, &mut DeviceVec<T>) -> Result<(), OpError> + Send + 'static,
+) -> Run {
+    let (device, x) = (device.clone(), upload(device, &numbers::<V>(ELEMENTS)));
+    uploaded();
+    Box::new(move || {
+        let mut result = device.zeros(1)?;
+        run(&x, &mut result)?;
+        Ok(download(result))
+    })
+}
+
+pub(super) fn sum<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let x = upload(device, &numbers::<V>(ELEMENTS));
+    uploaded();
+    Box::new(move || {
+        let sum = vector::sum(&x)?;
+        Ok(Box::new(move || bytes(&[sum])))
+    })
+}
+
+pub(super) fn sum_into<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    to_one::<V, V>(device, uploaded, |x, result| vector::sum_into(x, result))
+}
+
+pub(super) fn min_into<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    to_one::<V, V>(device, uploaded, |x, result| vector::min_into(x, result))
+}
+
+pub(super) fn argmin_into<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    to_one::<V, u64>(device, uploaded, |x, result| vector::argmin_into(x, result))
+}
+
+pub(super) fn map<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let (device, x) = (device.clone(), upload(device, &numbers::<V>(ELEMENTS)));
+    uploaded();
+    Box::new(move || {
+        let mut y = device.uninitialized(ELEMENTS)?;
+        y.copy_from(&x)?;
+        vector::map(vector::Map::Exp, &mut y)?;
+        Ok(download(y))
+    })
+}
+
+pub(super) fn fill<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let device = device.clone();
+    uploaded();
+    Box::new(move || {
+        let mut y = device.uninitialized(ELEMENTS)?;
+        vector::fill(V::ONE, &mut y)?;
+        Ok(download(y))
+    })
+}

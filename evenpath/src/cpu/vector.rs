@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use evenpath_kernels::fold::{Extreme, NO_KEY};
+use evenpath_kernels::map::Mapping;
 use evenpath_kernels::norm::Magnitude;
 
 use crate::{Value, parallel};
@@ -57,4 +59,27 @@ pub(crate) fn dot<V: Value>(x: &[V], y: &[V]) -> V {
         x[range.clone()].iter().zip(&y[range]).fold(V::ZERO, |sum, (&x, &y)| sum + x * y)
     };
     parallel::reduce(x.len(), CHUNK, V::ZERO, part, |sum, part| sum + part)
+}
+
+/// Replaces each element by a function of it.
+pub(crate) fn map<V: Value>(mapping: Mapping<V>, y: &mut [V]) {
+    parallel::parts_mut(y, CHUNK, |_, y| y.iter_mut().for_each(|y| *y = mapping.apply(*y)));
+}
+
+/// The sum of a function of each element, in the order of [`dot`].
+pub(crate) fn sum<V: Value>(x: &[V], term: impl Fn(V) -> V + Sync) -> V {
+    let part = |range: Range<usize>| x[range].iter().fold(V::ZERO, |sum, &x| sum + term(x));
+    parallel::reduce(x.len(), CHUNK, V::ZERO, part, |sum, part| sum + part)
+}
+
+/// The extreme element, and its index unless it is of absolute values; 2⁶⁴ − 1 if there is none.
+pub(crate) fn extreme<V: Value>(extreme: Extreme, x: &[V]) -> (V, u64) {
+    let part = |range: Range<usize>| {
+        range.fold((NO_KEY, u64::MAX), |best, index| {
+            let key = extreme.key(x[index]);
+            if key < best.0 { (key, index as u64) } else { best }
+        })
+    };
+    let (key, index) = parallel::reduce(x.len(), CHUNK, (NO_KEY, u64::MAX), part, Ord::min);
+    (extreme.value(key), index)
 }

@@ -99,7 +99,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
             self.ncols(),
             self.pattern.row_offsets.download()?,
             self.pattern.column_indices.download()?,
-            self.values().download()?,
+            self.values_now().download()?,
         ))
     }
 
@@ -173,7 +173,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// Size in bytes of device memory.
     pub(crate) fn bytes(&self) -> u64 {
         let DevicePattern { row_offsets, column_indices, .. } = &*self.pattern;
-        row_offsets.bytes() + column_indices.bytes() + self.values().bytes()
+        row_offsets.bytes() + column_indices.bytes() + self.values_now().bytes()
     }
 
     fn check_count(&self, len: usize) -> Result<(), OpError> {
@@ -185,7 +185,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     }
 
     /// Returns the current values, which stay until this is dropped.
-    pub(crate) fn values(&self) -> ValuesNow<'_, V> {
+    pub(crate) fn values_now(&self) -> ValuesNow<'_, V> {
         self.values.now()
     }
 

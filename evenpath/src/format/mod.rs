@@ -1,18 +1,23 @@
 //! Formats of matrices in a device's memory, and conversions between them.
 
+mod access;
 pub(crate) mod canonical;
 mod coo;
 pub(crate) mod coordinates;
 pub(crate) mod csr;
 mod csr_parts;
 pub(crate) mod dense;
+mod diagonal;
 mod ell;
 pub(crate) mod filled_rows;
+mod filter;
 mod hyb;
 pub(crate) mod listed_rows;
 pub(crate) mod offsets;
 pub(crate) mod path_tiles;
+mod reduction;
 pub(crate) mod row_order;
+mod scale;
 mod select_rows;
 mod sliced_ell;
 mod sort_rows;
@@ -25,6 +30,8 @@ pub use dense::{DeviceDense, InvalidDense, Layout};
 #[cfg(feature = "lab")]
 pub(crate) use ell::EllVariant;
 pub use ell::{DeviceEll, DeviceEllR, EllR};
+pub use filter::Filter;
 pub use hyb::DeviceHyb;
 pub use row_order::DeviceRowOrder;
 pub use sliced_ell::DeviceSlicedEll;
+pub use values::CsrValues;

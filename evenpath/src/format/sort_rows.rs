@@ -38,7 +38,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// device was lost.
     pub fn sort_rows(&self) -> Result<Self, OpError> {
         self.device().refuse_in_graph("the rows of a matrix are sorted")?;
-        let (pattern, values) = (self.pattern(), self.values());
+        let (pattern, values) = (self.pattern(), self.values_now());
         if pattern.canonical.get().is_some() {
             return Ok(Self::from_valid(Arc::clone(pattern), values.copied()?));
         }

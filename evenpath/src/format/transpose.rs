@@ -55,7 +55,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// device was lost.
     pub fn transpose(&self) -> Result<Self, OpError> {
         self.device().refuse_in_graph("a matrix is transposed")?;
-        let values = self.values();
+        let values = self.values_now();
         if self.device().kind() == DeviceKind::Cpu {
             let Some(view) = self.pattern().host_view(&values) else {
                 unreachable!("the CPU's buffers are the host's")

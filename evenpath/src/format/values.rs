@@ -1,6 +1,8 @@
 //! Values of a CSR matrix, which its clones share, and which plans may copy in another order.
 
+use std::fmt;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
@@ -17,6 +19,8 @@ use crate::operand::OpError;
 /// addresses.
 pub(crate) struct MatrixValues<V: Storage> {
     current: RwLock<Current<V>>,
+    /// Number of [`CsrValues`], which increases only under the lock.
+    borrowed: AtomicUsize,
     /// Locked after `current`.
     copies: Mutex<Vec<Weak<dyn ValueCopy<V>>>>,
 }
@@ -49,7 +53,7 @@ pub(crate) struct CopyState {
 impl<V: Storage> MatrixValues<V> {
     pub(crate) fn new(vector: DeviceVec<V>) -> Self {
         let current = RwLock::new(Current { vector: Arc::new(vector), version: 0 });
-        Self { current, copies: Mutex::default() }
+        Self { current, borrowed: AtomicUsize::new(0), copies: Mutex::default() }
     }
 
     /// Returns the current values.
@@ -67,18 +71,39 @@ impl<V: Storage> MatrixValues<V> {
     ///
     /// # Errors
     ///
-    /// The errors of `write`, which then has written nothing. If a copy could not be updated, its next use
-    /// updates it.
+    /// If the values are borrowed. The errors of `write`, which then has written nothing. If a copy could not be
+    /// updated, its next use updates it.
     pub(crate) fn write(
         &self,
         write: impl FnOnce(&mut DeviceSlice<V>) -> Result<(), DeviceError>,
     ) -> Result<(), OpError> {
+        self.replace(|vector| vector.device().uninitialized(vector.len()), write)
+    }
+
+    /// Changes the values by `change`, which gets the current ones, and updates the copies; as
+    /// [`write`](Self::write), with its errors.
+    pub(crate) fn change(
+        &self,
+        change: impl FnOnce(&mut DeviceSlice<V>) -> Result<(), DeviceError>,
+    ) -> Result<(), OpError> {
+        self.replace(|vector| vector.copied(), change)
+    }
+
+    /// Writes to the vector or, if an operation on the CPU uses it, to the one that `other` makes.
+    fn replace(
+        &self,
+        other: impl FnOnce(&DeviceVec<V>) -> Result<DeviceVec<V>, DeviceError>,
+        write: impl FnOnce(&mut DeviceSlice<V>) -> Result<(), DeviceError>,
+    ) -> Result<(), OpError> {
         let mut current = self.current.write();
+        if self.borrowed.load(Ordering::Acquire) > 0 {
+            return Err(OpError::ValuesBorrowed);
+        }
         let Current { vector, version } = &mut *current;
         if let Some(vector) = Arc::get_mut(vector) {
             write(vector)?;
         } else {
-            let mut other = vector.device().uninitialized(vector.len())?;
+            let mut other = other(vector)?;
             write(&mut other)?;
             *vector = Arc::new(other);
         }
@@ -88,6 +113,13 @@ impl<V: Storage> MatrixValues<V> {
         let mut copies = self.copies.lock();
         copies.retain(|copy| copy.strong_count() > 0);
         copies.iter().filter_map(Weak::upgrade).try_for_each(|copy| copy.refresh(vector, *version))
+    }
+
+    /// Borrows the current values; until the result is dropped, they cannot be changed.
+    pub(crate) fn borrow(&self) -> CsrValues<'_, V> {
+        let current = self.current.read_recursive();
+        self.borrowed.fetch_add(1, Ordering::Relaxed);
+        CsrValues { vector: Arc::clone(&current.vector), borrowed: &self.borrowed }
     }
 
     /// Makes a copy of these values follow their changes.
@@ -100,6 +132,34 @@ impl<V: Storage> MatrixValues<V> {
     /// Returns the vector, or a copy if another thread uses it.
     pub(crate) fn into_vector(self) -> Result<DeviceVec<V>, DeviceError> {
         Arc::try_unwrap(self.current.into_inner().vector).or_else(|shared| shared.copied())
+    }
+}
+
+/// Values of a matrix, borrowed by [`DeviceCsr::values`](super::DeviceCsr::values): one per nonzero, row by row. Until it
+/// is dropped, a change of the values is refused with [`OpError::ValuesBorrowed`].
+pub struct CsrValues<'m, V: Storage> {
+    vector: Arc<DeviceVec<V>>,
+    borrowed: &'m AtomicUsize,
+}
+
+impl<V: Storage> Deref for CsrValues<'_, V> {
+    type Target = DeviceSlice<V>;
+
+    fn deref(&self) -> &DeviceSlice<V> {
+        &self.vector
+    }
+}
+
+impl<V: Storage> Drop for CsrValues<'_, V> {
+    fn drop(&mut self) {
+        // Accesses through the borrow come before a change.
+        self.borrowed.fetch_sub(1, Ordering::Release);
+    }
+}
+
+impl<V: Storage> fmt::Debug for CsrValues<'_, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CsrValues<{}>({} values, on {})", V::NAME, self.vector.len(), self.vector.device())
     }
 }
 

@@ -275,6 +275,16 @@ impl<V: Value, O: Offset> Csr<V, O> {
         CsrArraysMut { row_offsets, column_indices, values }.sort_rows();
     }
 
+    /// The row offsets, and the values to be changed.
+    pub(super) fn offsets_and_values_mut(&mut self) -> (&[O], &mut [V]) {
+        (&self.row_offsets, &mut self.values)
+    }
+
+    /// The columns, and the values to be changed.
+    pub(super) fn columns_and_values_mut(&mut self) -> (&[u32], &mut [V]) {
+        (&self.column_indices, &mut self.values)
+    }
+
     pub(super) fn apply(&mut self, duplicates: Duplicates) -> Result<(), MatrixError> {
         let Self { row_offsets, column_indices, values, .. } = self;
         CsrArraysMut { row_offsets, column_indices, values }.canonicalize(duplicates)

@@ -61,6 +61,8 @@ pub enum MatrixError {
     DenseLength { rows: usize, cols: usize, leading_dimension: usize, len: usize },
     #[error("{rows} x {cols} dense values do not fit in memory")]
     DenseTooLarge { rows: usize, cols: usize },
+    #[error("{found} factors are not one for each of the {needed} {what}")]
+    Factors { what: &'static str, needed: usize, found: usize },
     #[error("{}", crate::threads::FORKED)]
     Forked,
     #[error("{rows} rows with {nnz} nonzeros do not fit in memory")]

@@ -62,7 +62,7 @@ impl<S: Storage, O: Offset, V: Value> SpmvCall<'_, S, O, V> {
         launch: &Launch<K>,
         kernel: impl FnOnce(kernels::MixedArguments<S, V, O>) -> K,
     ) -> Result<(), DeviceError> {
-        let values = self.matrix.values();
+        let values = self.matrix.values_now();
         let product = kernels::MixedArguments {
             matrix: self.matrix.pattern().with_values(&values),
             x: self.x.as_global(),

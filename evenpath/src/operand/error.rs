@@ -199,6 +199,11 @@ pub enum OpError {
         "the matrix does not have the plan's pattern: only matrices that the plan made can be assembled again"
     )]
     NotOfPlan,
+    /// The values of a matrix cannot change, because a [`CsrValues`](crate::csr::CsrValues) borrows them.
+    #[error(
+        "the values of a matrix cannot be changed while they are borrowed: drop what `DeviceCsr::values` returned"
+    )]
+    ValuesBorrowed,
     /// A product exceeds its memory limit.
     #[error(
         "{what} of a matrix product would raise the memory in use to {needed} bytes, but the limit is {limit}"

@@ -1,6 +1,8 @@
 //! Operations on vectors and sorted sequences in a device's memory.
 
 pub(crate) mod combine;
+mod fold;
+pub(crate) mod map;
 pub mod merge;
 pub(crate) mod positions;
 pub(crate) mod radix_sort;

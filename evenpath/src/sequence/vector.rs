@@ -21,11 +21,17 @@ use evenpath_kernels::vector::{
 use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{Global, GlobalMut};
 
+pub use super::fold::{
+    argmax, argmax_into, argmin, argmin_into, max, max_into, min, min_into, norm_max, norm_max_into, norm1,
+    norm1_into, sum, sum_into,
+};
+pub use super::map::{fill, map};
 pub use super::positions::Positions;
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, instance};
 use crate::operand::check::check_vector;
 use crate::operand::factor::factors;
 use crate::operand::{Factor, OpError};
+pub use crate::operation::Map;
 use crate::{Value, cpu};
 
 /// Computes y = `alpha`·`x` + `beta`·y. `x` and `y` have n elements each. Where `beta` is zero, y is

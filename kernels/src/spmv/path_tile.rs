@@ -9,9 +9,9 @@ use crate::{GlobalPattern, Offset};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PathTile {
     /// Number of the tile's first row.
-    pub(super) first_row: usize,
+    pub(crate) first_row: usize,
     /// Rows that end in the tile; the next one may have its first nonzeros here.
-    pub(super) rows: u32,
+    pub(crate) rows: u32,
     matrix_rows: u32,
     /// Number of the tile's first nonzero.
     pub(crate) first_nonzero: usize,
@@ -34,7 +34,7 @@ impl PathTile {
 
     /// Tile `index` of tiles that are `len` long, which begins in the row `first_row`; the next begins in `next_row`.
     #[device]
-    pub(super) fn between<O: Offset>(
+    pub(crate) fn between<O: Offset>(
         index: usize,
         len: usize,
         (first_row, next_row): (u32, u32),
@@ -56,7 +56,7 @@ impl PathTile {
     /// Returns the `ITEMS` elements of this thread, every `BLOCK`th of the tile's: all are loaded before the first is
     /// used. Threads past the end repeat the last. A tile without nonzeros gives zeros.
     #[device]
-    pub(super) fn load<T: Element, const BLOCK: usize, const ITEMS: usize>(
+    pub(crate) fn load<T: Element, const BLOCK: usize, const ITEMS: usize>(
         self,
         elements: Global<T>,
     ) -> [T; ITEMS] {

@@ -75,7 +75,8 @@ pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, matrix: &Csr<V>, product:
     let mut peer_times = peer_times.into_iter();
     let peers = peers.into_iter().map(|peer| {
         let run = run_of(peer, || peer_times.next().unwrap_or_else(|| unreachable!("one for each peer")));
-        let largest_difference = run.outcome.as_ref().ok().and_then(|run| difference(&reference, &run.result));
+        let largest_difference =
+            run.outcome.as_ref().ok().and_then(|run| difference(&reference, &run.result));
         Contender { largest_difference, ..contender(run, |result| reference.check(result)) }
     });
     let peers = peers.collect();

@@ -60,7 +60,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ) -> Result<DeviceHiSparse<V, D>, OpError> {
         self.device().refuse_in_graph("a matrix is converted")?;
         let options = options.into();
-        let (device, pattern, values) = (self.device(), self.pattern(), self.values());
+        let (device, pattern, values) = (self.device(), self.pattern(), self.values_now());
         if let (DeviceKind::Cpu, Some(view)) = (device.kind(), pattern.host_view(&values)) {
             return Ok(DeviceHiSparse::from_content(
                 device,

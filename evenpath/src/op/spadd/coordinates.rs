@@ -45,7 +45,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
             Some(offsets) if device.kind() == DeviceKind::Cpu => device.upload(&rows_of(offsets))?,
             _ => transpose::row_indices(self)?,
         };
-        let (columns, values) = (pattern.column_indices.copied()?, self.values().copied()?);
+        let (columns, values) = (pattern.column_indices.copied()?, self.values_now().copied()?);
         Ok(DeviceCoo::from_valid((pattern.rows, pattern.cols), row_indices, columns, values)?)
     }
 }

@@ -74,7 +74,7 @@ impl<'m, V: Value, O: Offset> SpaddOperands<'m, V, O> {
         let mut row_offsets = device.uninitialized(self.a.nrows() + 1)?;
         let mut columns = device.uninitialized(nonzeros)?;
         let mut values = if factors.is_some() { Some(device.uninitialized(nonzeros)?) } else { None };
-        let (a, b) = (self.a.values(), self.b.values());
+        let (a, b) = (self.a.values_now(), self.b.values_now());
         if let (Some(offsets), Some(columns)) = (row_offsets.host_slice_mut(), columns.host_slice_mut()) {
             write_row_offsets(&counts, offsets);
             let values = values.as_mut().and_then(|values| values.host_slice_mut());
@@ -97,7 +97,7 @@ impl<'m, V: Value, O: Offset> SpaddOperands<'m, V, O> {
     ) -> Result<DeviceVec<V>, OpError> {
         let nonzeros = row_offsets.last().map_or(0, |end| end.to_usize());
         let mut values = self.device().uninitialized(nonzeros)?;
-        let (a, b) = (self.a.values(), self.b.values());
+        let (a, b) = (self.a.values_now(), self.b.values_now());
         if let (Some(a), Some(b), Some(values)) = (a.host_slice(), b.host_slice(), values.host_slice_mut()) {
             merge.write_values((a, b), factors, row_offsets, values);
         }

@@ -33,7 +33,7 @@ impl<V: Value, O: Offset> SpaddOperands<'_, V, O> {
         let mut row_offsets = device.uninitialized(a.rows + 1)?;
         let (mut columns, mut values) = (device.uninitialized(most)?, device.uninitialized(most)?);
         let pattern = (row_offsets.as_global_mut(), columns.as_global_mut());
-        let (a_values, b_values) = (self.a.values(), self.b.values());
+        let (a_values, b_values) = (self.a.values_now(), self.b.values_now());
         let (stale, stale_words) = state.stale();
         let kernel = OnePass {
             a: a.with_values(&a_values),

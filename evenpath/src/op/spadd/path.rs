@@ -146,7 +146,7 @@ impl Path {
         if self.tiles == 0 {
             return Ok(());
         }
-        let (a_values, b_values) = (operands.a.values(), operands.b.values());
+        let (a_values, b_values) = (operands.a.values_now(), operands.b.values_now());
         let pattern =
             write.pattern.map(|(offsets, columns)| (offsets.as_global_mut(), columns.as_global_mut()));
         let (values, factors) = write.values.unzip();

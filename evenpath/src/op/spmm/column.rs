@@ -35,7 +35,7 @@ impl<T: Storage> Column<T> {
         let schedule = SpmmSchedule::analyze(matrix, options)?;
         let (tile, tiles) = match &schedule {
             SpmmSchedule::Cpu => {
-                let values = matrix.values();
+                let values = matrix.values_now();
                 let view = matrix.pattern().host_view(&values);
                 (None, view.map_or(0, |view| cpu::spmm_tasks(view, 1)) as u64)
             }
@@ -59,7 +59,7 @@ impl<T: Storage> Column<T> {
         let SpmvCall { matrix, alpha, x, beta, y, .. } = product;
         match &self.schedule {
             SpmmSchedule::Cpu => {
-                let values = matrix.values();
+                let values = matrix.values_now();
                 let view = matrix.pattern().host_view(&values);
                 if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
                     let x = cpu::Dense { values: x, strides: (1, 1) };

@@ -173,7 +173,7 @@ impl<T: Storage> SpmmKernels<T> {
         let strides = Strides { b_row, b_column, c: c.stride, c_by_columns: c.by_columns };
         // The grid is checked before C is written.
         let PassBlocks { launch, group, rows, row_blocks } = self.cut(matrix, &columns, strides)?;
-        let values = matrix.values();
+        let values = matrix.values_now();
         let mut sums = self.sums.lock()?;
         let kernel = SpmmRows {
             matrix: matrix.pattern().with_values(&values),

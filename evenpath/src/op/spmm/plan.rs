@@ -148,7 +148,7 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmmPlan<S, O, T>
 fn run_on_cpu<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>>(
     SpmmCall { matrix, alpha, b, beta, c }: SpmmCall<'_, S, T, O>,
 ) {
-    let values = matrix.values();
+    let values = matrix.values_now();
     let view = matrix.pattern().host_view(&values);
     let (b_strides, c_layout, leading_dimension) = (b.strides(), c.layout(), c.leading_dimension());
     let columns = c.ncols();

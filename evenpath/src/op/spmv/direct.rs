@@ -111,7 +111,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 
 fn multiply_wide_on_cpu<S: Storage + WidenTo<V>, O: Offset, V: Value>(product: SpmvCall<'_, S, O, V>) {
     let SpmvCall { matrix, alpha, x, beta, y, .. } = product;
-    let values = matrix.values();
+    let values = matrix.values_now();
     let view = matrix.pattern().host_view(&values);
     if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
         let tiles = SpmvTiles::by_rows(view.row_offsets(), view.column_indices(), SpmvCut::MergePath);
@@ -120,7 +120,7 @@ fn multiply_wide_on_cpu<S: Storage + WidenTo<V>, O: Offset, V: Value>(product: S
 }
 
 fn multiply_on_cpu<V: Value, O: Offset>(SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) {
-    let values = matrix.values();
+    let values = matrix.values_now();
     let view = matrix.pattern().host_view(&values);
     if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
         let (cut, groups) = (SpmvCut::MergePath, SpmvGroups::Ignored);

@@ -35,7 +35,7 @@ impl<V: Value, O: Offset> ValueCopy<V> for TransposedCopy<V, O> {
 
 impl<V: Value, O: Offset> Copied<V, O> {
     pub(super) fn new(matrix: &DeviceCsr<V, O>, spmv: SpmvOptions) -> Result<Self, OpError> {
-        let values = matrix.values();
+        let values = matrix.values_now();
         let transpose = transpose(matrix, &values)?;
         let plan = transpose.matrix.plan_spmv(spmv)?;
         let copy = Arc::new(TransposedCopy { transpose, state: Mutex::new(values.copy_state()) });
@@ -47,7 +47,7 @@ impl<V: Value, O: Offset> Copied<V, O> {
 
 impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Copied<V, O> {
     fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
-        let values = matrix.values();
+        let values = matrix.values_now();
         let state = *self.copy.state.lock();
         if state.is_stale(values.version()) {
             self.copy.refresh(&values, values.version())?;

@@ -19,7 +19,7 @@ impl CpuSpmvTransposed {
 
 impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for CpuSpmvTransposed {
     fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
-        let values = matrix.values();
+        let values = matrix.values_now();
         let view = matrix.pattern().host_view(&values);
         if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
             cpu::spmv_transposed(view, alpha, x, beta, y);

@@ -51,7 +51,7 @@ impl<V: Value, O: Offset> Ordered<V, O> {
         x: &DeviceSlice<V>,
     ) -> Result<DeviceVec<V>, OpError> {
         let device = matrix.device();
-        let values = matrix.values();
+        let values = matrix.values_now();
         let mut products = device.uninitialized(matrix.nnz())?;
         let kernel = TransposedProducts {
             matrix: matrix.pattern().with_values(&values),

@@ -45,7 +45,7 @@ fn cache_bytes<V: Value>() -> u32 {
 impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Unordered<V, O> {
     fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
         vector::scale(beta, y)?;
-        let values = matrix.values();
+        let values = matrix.values_now();
         let kernel = AddTransposed {
             matrix: matrix.pattern().with_values(&values),
             x: x.as_global(),

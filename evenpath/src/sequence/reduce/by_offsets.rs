@@ -43,7 +43,7 @@ pub fn by_offsets<O: Offset, T: Element>(
 ) -> Result<DeviceVec<T>, OpError> {
     check_row_offsets(row_offsets, values)?;
     let mut sums = values.device().uninitialized(row_offsets.len() - 1)?;
-    reduce_rows(row_offsets, values, operator, &mut sums)?;
+    by_valid_offsets_into(row_offsets, values, operator, &mut sums)?;
     Ok(sums)
 }
 
@@ -75,7 +75,7 @@ pub fn by_offsets_into<O: Offset, T: Element>(
 ) -> Result<(), OpError> {
     check_row_offsets(row_offsets, values)?;
     check_vector(values.device(), ("sums", sums), row_offsets.len() - 1)?;
-    reduce_rows(row_offsets, values, operator, sums)
+    by_valid_offsets_into(row_offsets, values, operator, sums)
 }
 
 /// Bytes of device memory that [`by_offsets`] of `len` values in `segments` segments takes on a GPU beside its operands
@@ -90,7 +90,7 @@ pub fn by_offsets_temporary_bytes<T: Element>(segments: usize, len: usize) -> u6
 }
 
 /// Reduces segments whose row offsets and lengths are checked.
-fn reduce_rows<O: Offset, T: Element>(
+pub(crate) fn by_valid_offsets_into<O: Offset, T: Element>(
     row_offsets: &DeviceSlice<O>,
     values: &DeviceSlice<T>,
     operator: Operator,

@@ -32,4 +32,5 @@ mod launch;
 
 pub use by_flags::{by_flags, by_flags_into, by_flags_temporary_bytes};
 pub use by_keys::{by_keys, by_keys_into, by_keys_temporary_bytes};
+pub(crate) use by_offsets::by_valid_offsets_into;
 pub use by_offsets::{by_offsets, by_offsets_into, by_offsets_temporary_bytes};

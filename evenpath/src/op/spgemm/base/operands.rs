@@ -53,7 +53,7 @@ impl<'a, V: Value, O: Offset> SpgemmOperands<'a, V, O> {
 
     /// The product with the current values.
     pub(in crate::op::spgemm) fn product(self) -> SpgemmCall<'a, V, O> {
-        SpgemmCall { operands: self, a_values: self.a.values(), b_values: self.b.values() }
+        SpgemmCall { operands: self, a_values: self.a.values_now(), b_values: self.b.values_now() }
     }
 }
 

@@ -92,7 +92,7 @@ struct CpuSpmv {
 
 impl<V: Value, O: Offset> SpmvSchedule<V, O> for CpuSpmv {
     fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
-        let values = matrix.values();
+        let values = matrix.values_now();
         let view = matrix.pattern().host_view(&values);
         if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
             self.tiles.multiply(view, alpha, x, beta, y);
@@ -113,7 +113,7 @@ struct WideSpmv {
 impl<S: Storage + WidenTo<V>, O: Offset, V: Value> SpmvSchedule<S, O, V> for WideSpmv {
     fn run(&self, product: SpmvCall<'_, S, O, V>) -> Result<(), DeviceError> {
         let SpmvCall { matrix, alpha, x, beta, y, .. } = product;
-        let values = matrix.values();
+        let values = matrix.values_now();
         let view = matrix.pattern().host_view(&values);
         if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
             self.tiles.multiply_wide(view, alpha, x, beta, y);

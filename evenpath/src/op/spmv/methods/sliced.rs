@@ -193,7 +193,7 @@ impl<V: Value, O: Offset> Sliced<V, O> {
         }
         let fill = device.kernel().threads(matrix.nrows().next_multiple_of(SLICE_HEIGHT as usize))?;
         let mut column_indices = device.uninitialized(slots as usize)?;
-        let values = matrix.values();
+        let values = matrix.values_now();
         let copied = Mutex::new((device.uninitialized(slots as usize)?, values.copy_state()));
         let copy = SlicedCopy { pattern: Arc::clone(matrix.pattern()), fill, layout, values: copied };
         copy.fill(&values, &mut copy.values.lock().0, Some(column_indices.as_global_mut()))?;
@@ -209,7 +209,7 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for Sliced<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let (matrix, copy) = (product.matrix, &self.copy);
         // Held until the launch, so that the slots stay those of the values.
-        let values = matrix.values();
+        let values = matrix.values_now();
         let (slots, state) = &mut *copy.values.lock();
         if state.is_stale(values.version()) {
             copy.fill(&values, slots, None)?;

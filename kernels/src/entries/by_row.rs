@@ -1,0 +1,136 @@
+//! Values of entries, changed in place by their rows and columns.
+
+use evenpath_simt::{device, kernel, thread, Arena, Element, Float, Global, GlobalMut, Shared};
+
+use crate::elementary::Elementary;
+use crate::spmv::PathTile;
+use crate::{GlobalPattern, Offset};
+
+kernel! {
+    /// Multiplies or divides each value by the factor of its row: one block per tile of row ends plus entries.
+    pub struct ScaleRows<V: Float, O: Offset> {
+        /// The matrix.
+        pub pattern: GlobalPattern<O>,
+        /// The values.
+        pub values: GlobalMut<V>,
+        /// A factor per row.
+        pub factors: Global<V>,
+        /// First row of each tile, and `rows` at the end.
+        pub tile_rows: Global<u32>,
+        /// One to divide; otherwise zero.
+        pub is_division: u32,
+    }
+    shared: BLOCK * ITEMS * V::SIZE;
+    body: ScaleRows::scale_rows::<BLOCK, ITEMS>;
+    entry: entries_scale_rows_{V}_{O} in entries_{V}: V in [f32, f64], O in [u32, u64], 256 x 8;
+}
+
+impl<V: Float, O: Offset> ScaleRows<V, O> {
+    #[device]
+    fn scale_rows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let factors: Shared<V> = arena.take(BLOCK * ITEMS);
+        let tile = PathTile::new(thread::block() as usize, BLOCK * ITEMS, self.tile_rows, self.pattern);
+        tile.spread::<V, O, BLOCK>(self.pattern.row_offsets, factors, |row| self.factors.load(row));
+        thread::barrier();
+        let values = self.values.skip(tile.first_nonzero);
+        for item in 0..ITEMS {
+            let place = PathTile::place::<BLOCK>(item);
+            if place < tile.nonzeros {
+                let (value, factor) = (values.load(place as usize), factors.load(place as usize));
+                values.store(
+                    place as usize,
+                    if self.is_division != 0 { value / factor } else { factor * value },
+                );
+            }
+        }
+    }
+}
+
+kernel! {
+    /// Multiplies each value by the factor of its column: one thread per entry.
+    pub struct ScaleColumns<V: Float> {
+        /// The columns of the entries.
+        pub column_indices: Global<u32>,
+        /// Their values.
+        pub values: GlobalMut<V>,
+        /// A factor per column.
+        pub factors: Global<V>,
+        /// Number of entries.
+        pub len: u64,
+    }
+    shared: 0;
+    body: ScaleColumns::scale_columns::<BLOCK>;
+    entry: entries_scale_columns_{V} in entries_{V}: V in [f32, f64], 256 x 1;
+}
+
+impl<V: Float> ScaleColumns<V> {
+    #[device]
+    fn scale_columns<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::global_index::<BLOCK>();
+        if index < self.len as usize {
+            let factor = self.factors.load(self.column_indices.load_streaming(index) as usize);
+            self.values.store(index, factor * self.values.load(index));
+        }
+    }
+}
+
+kernel! {
+    /// Sets the values off the diagonal to zero: one block per tile of row ends plus entries.
+    pub struct KeepDiagonal<V: Float, O: Offset> {
+        /// The matrix.
+        pub pattern: GlobalPattern<O>,
+        /// The values.
+        pub values: GlobalMut<V>,
+        /// First row of each tile, and `rows` at the end.
+        pub tile_rows: Global<u32>,
+    }
+    shared: BLOCK * ITEMS * 4;
+    body: KeepDiagonal::keep_diagonal::<BLOCK, ITEMS>;
+    entry: entries_keep_diagonal_{V}_{O} in entries_{V}: V in [f32, f64], O in [u32, u64], 256 x 8;
+}
+
+impl<V: Float, O: Offset> KeepDiagonal<V, O> {
+    #[device]
+    fn keep_diagonal<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let rows: Shared<u32> = arena.take(BLOCK * ITEMS);
+        let tile = PathTile::new(thread::block() as usize, BLOCK * ITEMS, self.tile_rows, self.pattern);
+        tile.spread::<u32, O, BLOCK>(self.pattern.row_offsets, rows, |row| row as u32);
+        thread::barrier();
+        for item in 0..ITEMS {
+            let place = PathTile::place::<BLOCK>(item);
+            if place < tile.nonzeros {
+                let index = tile.first_nonzero + place as usize;
+                if self.pattern.column_indices.load_streaming(index) != rows.load(place as usize) {
+                    self.values.store(index, V::ZERO);
+                }
+            }
+        }
+    }
+}
+
+kernel! {
+    /// Counts the entries of each row: one thread per row.
+    pub struct CountRows<V: Elementary, O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Output: a number per row.
+        pub counts: GlobalMut<V>,
+        /// Rows.
+        pub rows: u32,
+    }
+    shared: 0;
+    body: CountRows::count_rows::<BLOCK>;
+    entry: entries_count_rows_{V}_{O} in entries_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
+}
+
+impl<V: Elementary, O: Offset> CountRows<V, O> {
+    #[device]
+    fn count_rows<const BLOCK: usize>(self, _: Arena) {
+        let row = thread::global_index::<BLOCK>();
+        if row < self.rows as usize {
+            let (begin, end) =
+                (self.row_offsets.load(row).to_usize(), self.row_offsets.load(row + 1).to_usize());
+            self.counts.store(row, V::from_count((end - begin) as u64));
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The entries of a matrix: scaled by row and by column, counted, and filtered.
+//!
+//! Kernels that need the row of an entry divide the merge of row ends and entries, like SpMV by merge path, so that rows of any
+//! length are equal work per thread.
+
+mod by_row;
+mod compact;
+mod keep;
+
+pub use by_row::{CountRows, KeepDiagonal, ScaleColumns, ScaleRows};
+pub use compact::{CompactEntries, CountKept, RankRows};
+pub use keep::{code, Condition, MarkEntries, MarkLargest};
