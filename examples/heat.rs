@@ -8,9 +8,9 @@ use std::process::ExitCode;
 
 use evenpath::assembly::{AssemblyOptions, AssemblyPlan};
 use evenpath::error::OpError;
-use evenpath::spmv::{SpmvOptions, SpmvPlan};
+use evenpath::prelude::*;
+use evenpath::spmv::SpmvPlan;
 use evenpath::vector::{self, Map};
-use evenpath::{Csr, Device, DeviceSlice};
 
 const TIME_STEP: f64 = 0.01;
 /// Element matrix of a triangle with legs of equal length, whose first node is the right angle.
@@ -25,8 +25,8 @@ fn heat(device: &Device, side: usize) -> Result<bool, Box<dyn Error>> {
     // Two triangles per cell of the grid, whose nodes are numbered row by row.
     let (nodes, cells, width) = (side * side, (side - 1) * (side - 1), side as u32);
     let corners_of = |node: u32| [0, 1, width, width + 1, width, 1].map(|offset| node + offset);
-    let corners: Vec<u32> =
-        (0..cells).flat_map(|cell| corners_of((cell + cell / (side - 1)) as u32)).collect();
+    let first = |cell: usize| (cell + cell / (side - 1)) as u32;
+    let corners: Vec<u32> = (0..cells).flat_map(|cell| corners_of(first(cell))).collect();
     let is_edge = |node: &u32| [node % width, node / width].iter().any(|&at| at == 0 || at == width - 1);
     let edges: Vec<u32> = (0..width * width).filter(is_edge).collect();
     let hot: Vec<f64> = (0..nodes).map(|node| f64::from(node % side == 0)).collect();
@@ -35,8 +35,10 @@ fn heat(device: &Device, side: usize) -> Result<bool, Box<dyn Error>> {
     let triangles = 2 * cells;
     let mean = corners.iter().enumerate().map(|(k, &node)| (k / 3, node as usize, 1.0 / 3.0));
     let mean = device.upload(&Csr::<f64>::from_triplets(triangles, nodes, mean)?)?;
+    let mean = mean.plan_spmv(SpmvOptions::default())?;
     let stiffness = (0..9 * triangles).map(|k| (k, k / 9, TIME_STEP * STIFFNESS[k % 9]));
     let stiffness = device.upload(&Csr::<f64>::from_triplets(9 * triangles, triangles, stiffness)?)?;
+    let stiffness = stiffness.plan_spmv(SpmvOptions::default())?;
     let third = 1.0 / (6 * cells) as f64; // of a triangle's area
     let mass: Vec<f64> = (0..9 * triangles).map(|k| if k % 9 % 4 == 0 { third } else { 0.0 }).collect();
 
@@ -46,8 +48,6 @@ fn heat(device: &Device, side: usize) -> Result<bool, Box<dyn Error>> {
     let a = plan.assemble(&mass)?;
     let lumped_mass = a.diagonal()?;
     let product = a.plan_spmv(SpmvOptions::default())?;
-    let (mean, stiffness) =
-        (mean.plan_spmv(SpmvOptions::default())?, stiffness.plan_spmv(SpmvOptions::default())?);
     let (mut u, mut rhs) = (device.upload(&hot)?, device.zeros(nodes)?);
     let (mut conductivity, mut values) = (device.zeros(triangles)?, device.zeros(9 * triangles)?);
     for step in 1..=10 {
@@ -61,10 +61,8 @@ fn heat(device: &Device, side: usize) -> Result<bool, Box<dyn Error>> {
         let mut inverse_diagonal = a.diagonal()?;
         vector::map(Map::Reciprocal, &mut inverse_diagonal)?;
         let iterations = solve(&product, &inverse_diagonal, &rhs, &mut u)?;
-        println!(
-            "{device}, step {step}: mean {:.9}, {iterations} iterations",
-            vector::sum(&u)? / nodes as f64
-        );
+        let mean = vector::sum(&u)? / nodes as f64;
+        println!("{device}, step {step}: mean {mean:.9}, {iterations} iterations");
     }
     // The maximum principle: no temperature is outside of those of the edges.
     let range = -1e-9..=1.0 + 1e-9;

@@ -30,8 +30,8 @@ fn slicing(device: &Device, host: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
 
     // R^-1/2 A C^-1/2, where R and C have the sums of absolute values of rows and columns: R = C if A is symmetric.
     let scaled = a.filter(Filter::Nonzero)?;
-    let (mut rows, mut columns) =
-        (scaled.reduce_rows(Reduction::AbsSum)?, scaled.reduce_columns(Reduction::AbsSum)?);
+    let mut rows = scaled.reduce_rows(Reduction::AbsSum)?;
+    let mut columns = scaled.reduce_columns(Reduction::AbsSum)?;
     for sums in [&mut rows, &mut columns] {
         vector::map(Map::Sqrt, sums)?;
         vector::map(Map::Reciprocal, sums)?; // infinite for empty rows and columns
@@ -45,7 +45,6 @@ fn slicing(device: &Device, host: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     }
 
     // The same by plain loops, up to rounding.
-    let sum_of = |keep: &dyn Fn(usize) -> bool| host.iter().filter(|&(i, _, _)| keep(i)).count();
     let (mut row_sums, mut column_sums) = (vec![0.0; host.nrows()], vec![0.0; host.ncols()]);
     for (i, j, value) in host.iter() {
         row_sums[i] += value.abs();
@@ -57,6 +56,7 @@ fn slicing(device: &Device, host: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     });
     let is_near = |(found, squares): (f64, f64)| (found - squares.sqrt()).abs() <= 1e-12 * (1.0 + found);
     Ok(lower.nnz() + strictly_upper.nnz() == host.nnz()
-        && selected.nnz() == sum_of(&|i| i % 2 == 0)
+        && selected.nnz() == host.iter_rows().step_by(2).map(|row| row.len()).sum::<usize>()
+        && band.nnz() == host.iter().filter(|&(i, j, _)| i.abs_diff(j) <= 1).count()
         && norms.download()?.into_iter().zip(squares).all(is_near))
 }

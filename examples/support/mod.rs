@@ -15,6 +15,7 @@ use lexopt::prelude::{Long, Short, Value, ValueExt};
 
 /// True if the result of an example is right; an error if there is no result.
 type Verdict = Result<bool, Box<dyn Error>>;
+type Matrix = Result<Csr<f64>, Box<dyn Error>>;
 
 /// Runs an example on the matrix given on the command line, or on `default`. A matrix is a Matrix Market file
 /// or a kind of matrix to generate, such as `stencil5:100`, with or without `--matrix` or `--generate` before it.
@@ -43,7 +44,7 @@ pub(crate) fn on_matrix_with_kernels(
 fn on_matrix_and(
     default_device: impl FnOnce() -> Result<Device, DeviceError>,
     default_matrix: &str,
-    read: fn(&str) -> Result<Csr<f64>, Box<dyn Error>>,
+    read: fn(&str) -> Matrix,
     example: impl FnOnce(&Device, &Csr<f64>) -> Verdict,
 ) -> ExitCode {
     conclude(|| {
@@ -124,7 +125,7 @@ fn open(name: &str) -> Result<Device, Box<dyn Error>> {
     device.map_err(|error| format!("device {name}: {error}").into())
 }
 
-fn matrix(name: &str) -> Result<Csr<f64>, Box<dyn Error>> {
+fn matrix(name: &str) -> Matrix {
     let matrix = match name.parse::<Kind>() {
         Ok(kind) => generate(kind, 1)?,
         Err(_) => io::read_matrix_market(name)?,
@@ -132,7 +133,7 @@ fn matrix(name: &str) -> Result<Csr<f64>, Box<dyn Error>> {
     Ok(canonical(name, matrix))
 }
 
-fn graph(name: &str) -> Result<Csr<f64>, Box<dyn Error>> {
+fn graph(name: &str) -> Matrix {
     if name.parse::<Kind>().is_ok() {
         return matrix(name);
     }

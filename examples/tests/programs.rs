@@ -38,16 +38,16 @@ fn dense_clusters(vertices: usize, edges: impl Iterator<Item = (usize, usize)>) 
     }
     (0..vertices).for_each(|vertex| flow[vertex][vertex] += 1.0);
     for step in 0..60 {
-        let power = if step == 0 { 1 } else { 2 };
-        let expanded = if step == 0 { flow.clone() } else { product(&flow) };
+        let (expanded, power) = if step == 0 { (flow.clone(), 1) } else { (product(&flow), 2) };
         for column in 0..vertices {
             let sum: f64 = expanded.iter().map(|row| row[column].powi(power)).sum();
             (0..vertices).for_each(|row| flow[row][column] = expanded[row][column].powi(power) / sum);
         }
     }
     let mut clusters: Vec<(Vec<usize>, Vec<usize>)> = vec![];
+    let attractors_of = |vertex: usize| (0..vertices).filter(|&row| flow[row][vertex] > 1e-6).collect();
     for vertex in 0..vertices {
-        let attractors: Vec<usize> = (0..vertices).filter(|&row| flow[row][vertex] > 1e-6).collect();
+        let attractors: Vec<usize> = attractors_of(vertex);
         match clusters.iter_mut().find(|(of, _)| *of == attractors) {
             Some((_, cluster)) => cluster.push(vertex),
             None => clusters.push((attractors, vec![vertex])),
