@@ -21,7 +21,7 @@ pub trait Elementary: Float {
 
     /// Rounds a count to the nearest number.
     fn from_count(count: u64) -> Self;
-    /// Returns the number without its sign.
+    /// Returns the number without its sign; of NaN, [`NOT_A_NUMBER`](Self::NOT_A_NUMBER).
     #[must_use]
     fn magnitude(self) -> Self;
     /// Returns the number with the other sign.
@@ -50,7 +50,12 @@ macro_rules! elementary {
 
             #[device]
             fn magnitude(self) -> Self {
-                $type::from_bits(self.to_bits() << 1 >> 1)
+                // A GPU's absolute value of NaN may have its sign set.
+                if self.is_nan() {
+                    Self::NOT_A_NUMBER
+                } else {
+                    $type::from_bits(self.to_bits() << 1 >> 1)
+                }
             }
 
             #[device]
