@@ -1,8 +1,8 @@
-//! PageRank of a directed graph by the power method: an entry (i, j) is a link from i to j, whatever its value. The default
-//! is the graph of the links between political weblogs.
+//! PageRank of a directed graph by the power method: an entry (i, j) is a link from i to j, whatever its value. Takes
+//! edge lists too, as in SNAP's collection. The default is the graph of the links between political weblogs.
 //!
 //! ```sh
-//! cargo run --release --example pagerank -- web-NotreDame.mtx.gz
+//! cargo run --release --example pagerank -- web-NotreDame.txt.gz
 //! ```
 
 mod support;
@@ -10,8 +10,10 @@ mod support;
 use std::error::Error;
 use std::process::ExitCode;
 
+use evenpath::csr::Reduction;
 use evenpath::spmv::SpmvOptions;
-use evenpath::{Csr, Device, vector};
+use evenpath::vector::{self, Map};
+use evenpath::{Csr, Device, DeviceVec};
 
 /// Probability that the random surfer follows a link instead of jumping to a random page.
 const DAMPING: f64 = 0.85;
@@ -20,23 +22,16 @@ const TOLERANCE: f64 = 1e-12;
 const MAX_STEPS: usize = 1000;
 
 fn main() -> ExitCode {
-    support::on_matrix(concat!(env!("CARGO_MANIFEST_DIR"), "/data/polblogs.mtx.gz"), pagerank)
+    support::on_graph(concat!(env!("CARGO_MANIFEST_DIR"), "/data/polblogs.mtx.gz"), pagerank)
 }
 
 fn pagerank(device: &Device, links: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
-    let pages = links.nrows();
-    if links.ncols() != pages {
-        return Err(
-            format!("the matrix is {pages} x {}, but that of a graph is square", links.ncols()).into()
-        );
+    let (pages, cols) = links.shape();
+    if cols != pages {
+        return Err(format!("the matrix is {pages} x {cols}, but that of a graph is square").into());
     }
-    // The surfer follows each link of a page with the same probability, and jumps from pages without links.
-    let lengths: Vec<usize> = links.iter_rows().map(|row| row.len()).collect();
-    let jump: Vec<f64> = lengths.iter().map(|&len| if len == 0 { 1.0 } else { 1.0 - DAMPING }).collect();
-    let follow = links.iter().map(|(from, to, _)| (to, from, DAMPING / lengths[from] as f64));
-    let follow: Csr<f64> = Csr::from_triplets(pages, pages, follow)?;
-    let (ranks, steps) = rank(device, &follow, &jump)?;
-
+    let (ranks, steps) = rank(device, links)?;
+    let ranks = ranks.download()?;
     println!("{device}: {steps} steps; the first pages:");
     let mut order: Vec<usize> = (0..pages).collect();
     order.sort_by(|&a, &b| ranks[b].total_cmp(&ranks[a]));
@@ -45,36 +40,44 @@ fn pagerank(device: &Device, links: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     }
 
     // One more step on the host leaves the ranks unchanged, and their sum is 1.
-    let jumps: f64 = ranks.iter().zip(&jump).map(|(rank, jump)| rank * jump).sum();
-    let squares = follow.iter_rows().zip(&ranks).map(|(row, rank)| {
-        let followed: f64 = row.iter().map(|(from, probability)| probability * ranks[from as usize]).sum();
-        (followed + jumps / pages as f64 - rank).powi(2)
-    });
+    let mut jumps = 0.0;
+    let mut change: Vec<f64> = ranks.iter().map(|rank| -rank).collect();
+    for (links, rank) in links.iter_rows().zip(&ranks) {
+        jumps += if links.is_empty() { *rank } else { (1.0 - DAMPING) * rank };
+        links.iter().for_each(|(to, _)| change[to as usize] += DAMPING * rank / links.len() as f64);
+    }
+    let squares = change.iter().map(|change| (change + jumps / pages as f64).powi(2));
     let is_fixed = squares.sum::<f64>().sqrt() <= TOLERANCE + 1e-12;
     Ok(is_fixed && (pages == 0 || (ranks.iter().sum::<f64>() - 1.0).abs() <= 1e-9))
 }
 
-/// Returns the ranks, and the number of steps. The vectors stay on the device; the host reads two scalars per
-/// step.
-fn rank(device: &Device, follow: &Csr<f64>, jump: &[f64]) -> Result<(Vec<f64>, usize), Box<dyn Error>> {
-    let pages = jump.len();
-    let plan = device.upload(follow)?.plan_spmv(SpmvOptions::default())?;
-    let jump = device.upload(jump)?;
-    let ones = device.upload(&vec![1.0; pages])?;
-    let mut ranks = device.upload(&vec![1.0 / pages as f64; pages])?;
-    let mut next = device.zeros(pages)?;
+/// Returns the ranks, and the number of steps. Everything stays on the device; the host reads two scalars per step.
+fn rank(device: &Device, links: &Csr<f64>) -> Result<(DeviceVec<f64>, usize), Box<dyn Error>> {
+    let (pages, links) = (links.nrows(), device.upload(links)?);
+    // The surfer follows each link of a page with the same probability, DAMPING / links, and jumps from pages without.
+    let mut probabilities = links.reduce_rows(Reduction::Count)?;
+    vector::map(Map::Reciprocal, &mut probabilities)?; // infinite for pages without links, whose columns are empty
+    let follow = links.transpose()?;
+    follow.update_values(|values| vector::fill(DAMPING, values))?;
+    follow.scale_columns(&probabilities)?;
+    let mut jump = links.reduce_rows(Reduction::Count)?;
+    for map in [Map::Clamp { low: 0.0, high: 1.0 }, Map::Scale(-DAMPING), Map::Add(1.0)] {
+        vector::map(map, &mut jump)?; // 1 for pages without links, 1 − DAMPING for others
+    }
+
+    let plan = follow.plan_spmv(SpmvOptions::default())?;
+    let (mut ranks, mut next) = (device.uninitialized(pages)?, device.uninitialized(pages)?);
+    vector::fill(1.0 / pages as f64, &mut ranks)?;
     for step in 1..=MAX_STEPS {
-        // next = follow · ranks + jumps / pages
         let jumps = vector::dot(&jump, &ranks)?;
-        next.copy_from(&ones)?;
-        plan.run(1.0, &ranks, jumps / pages as f64, &mut next)?;
-        // ranks = next − ranks, the step; then the two are swapped
-        vector::axpby(1.0, &next, -1.0, &mut ranks)?;
-        let moved = vector::dot(&ranks, &ranks)?.sqrt();
+        vector::fill(jumps / pages as f64, &mut next)?;
+        plan.run(1.0, &ranks, 1.0, &mut next)?;
+        vector::axpby(1.0, &next, -1.0, &mut ranks)?; // the step
+        let moved = vector::norm2(&ranks)?;
         std::mem::swap(&mut ranks, &mut next);
         if moved <= TOLERANCE {
-            return Ok((ranks.download()?, step));
+            return Ok((ranks, step));
         }
     }
-    Ok((ranks.download()?, MAX_STEPS))
+    Ok((ranks, MAX_STEPS))
 }

@@ -3,21 +3,29 @@
 #![allow(dead_code)] // each example uses a part of it
 
 use std::error::Error;
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
 use evenpath::device::{DeviceKind, SimulatedOptions};
 use evenpath::error::DeviceError;
 use evenpath::generate::{Kind, generate};
+use evenpath::io::{GraphOptions, MatrixMarketErrorKind};
 use evenpath::{Csr, Device, io};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 
 /// True if the result of an example is right; an error if there is no result.
 type Verdict = Result<bool, Box<dyn Error>>;
+type Matrix = Result<Csr<f64>, Box<dyn Error>>;
 
 /// Runs an example on the matrix given on the command line, or on `default`. A matrix is a Matrix Market file
 /// or a kind of matrix to generate, such as `stencil5:100`, with or without `--matrix` or `--generate` before it.
 pub(crate) fn on_matrix(default: &str, example: impl FnOnce(&Device, &Csr<f64>) -> Verdict) -> ExitCode {
-    on_matrix_and(Device::best, default, example)
+    on_matrix_and(Device::best, default, matrix, example)
+}
+
+/// Like [`on_matrix`], but a file that is no Matrix Market file is an edge list, as in SNAP's collection.
+pub(crate) fn on_graph(default: &str, example: impl FnOnce(&Device, &Csr<f64>) -> Verdict) -> ExitCode {
+    on_matrix_and(Device::best, default, graph, example)
 }
 
 /// Like [`on_matrix`], for methods that the CPU does not support: without a GPU, the default device is the
@@ -30,12 +38,13 @@ pub(crate) fn on_matrix_with_kernels(
         device if device.kind() == DeviceKind::Cpu => Ok(Device::simulated(SimulatedOptions::default())),
         gpu => Ok(gpu),
     };
-    on_matrix_and(with_kernels, default, example)
+    on_matrix_and(with_kernels, default, matrix, example)
 }
 
 fn on_matrix_and(
     default_device: impl FnOnce() -> Result<Device, DeviceError>,
     default_matrix: &str,
+    read: fn(&str) -> Matrix,
     example: impl FnOnce(&Device, &Csr<f64>) -> Verdict,
 ) -> ExitCode {
     conclude(|| {
@@ -43,25 +52,35 @@ fn on_matrix_and(
             return Ok(None);
         };
         let device = arguments.device.map_or_else(default_device, Ok)?;
-        example(&device, &matrix(arguments.input.as_deref().unwrap_or(default_matrix))?).map(Some)
+        example(&device, &read(arguments.input.as_deref().unwrap_or(default_matrix))?).map(Some)
     })
 }
 
 /// Runs an example on sequences of the length given on the command line.
 pub(crate) fn on_sequences(example: impl FnOnce(&Device, usize) -> Verdict) -> ExitCode {
+    on_size("LENGTH", 0..=1 << 30, (1_000_000, 5000), example)
+}
+
+/// Runs an example with the number given on the command line. Without one, it is the first of `defaults`, or the
+/// second on a simulated GPU.
+pub(crate) fn on_size(
+    name: &str,
+    range: RangeInclusive<usize>,
+    defaults: (usize, usize),
+    example: impl FnOnce(&Device, usize) -> Verdict,
+) -> ExitCode {
     conclude(|| {
-        let Some(arguments) = parse("[LENGTH]")? else { return Ok(None) };
+        let Some(arguments) = parse(&format!("[{name}]"))? else { return Ok(None) };
         let device = arguments.device.map_or_else(Device::best, Ok)?;
-        let len = match arguments.input.as_deref() {
-            Some(text) => text
-                .parse()
-                .ok()
-                .filter(|&len| len <= 1 << 30)
-                .ok_or_else(|| format!("`{text}` is not a length from 0 to 2^30"))?,
-            None if device.kind() == DeviceKind::Simulated => 5000,
-            None => 1_000_000,
+        let size = match arguments.input.as_deref() {
+            Some(text) => text.parse().ok().filter(|size| range.contains(size)).ok_or_else(|| {
+                let (first, last) = (range.start(), range.end());
+                format!("`{text}` is not a {} from {first} to {last}", name.to_lowercase())
+            })?,
+            None if device.kind() == DeviceKind::Simulated => defaults.1,
+            None => defaults.0,
         };
-        example(&device, len).map(Some)
+        example(&device, size).map(Some)
     })
 }
 
@@ -106,14 +125,32 @@ fn open(name: &str) -> Result<Device, Box<dyn Error>> {
     device.map_err(|error| format!("device {name}: {error}").into())
 }
 
-fn matrix(name: &str) -> Result<Csr<f64>, Box<dyn Error>> {
-    let mut matrix = match name.parse::<Kind>() {
+fn matrix(name: &str) -> Matrix {
+    let matrix = match name.parse::<Kind>() {
         Ok(kind) => generate(kind, 1)?,
         Err(_) => io::read_matrix_market(name)?,
     };
-    matrix.canonicalize(); // columns in order, duplicates summed
+    Ok(canonical(name, matrix))
+}
+
+fn graph(name: &str) -> Matrix {
+    if name.parse::<Kind>().is_ok() {
+        return matrix(name);
+    }
+    let graph = match io::read_matrix_market(name) {
+        Err(error) if matches!(error.kind(), MatrixMarketErrorKind::Banner { .. }) => {
+            io::read_edge_list(name, &GraphOptions::default())?.matrix
+        }
+        graph => graph?,
+    };
+    Ok(canonical(name, graph))
+}
+
+/// Sorts columns and sums duplicates.
+fn canonical(name: &str, mut matrix: Csr<f64>) -> Csr<f64> {
+    matrix.canonicalize();
     println!("{name}: {} x {}, {} nonzeros", matrix.nrows(), matrix.ncols(), matrix.nnz());
-    Ok(matrix)
+    matrix
 }
 
 /// Exit code: 0 for a right result (and help), 1 for a wrong one, 2 for none.

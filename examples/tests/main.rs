@@ -1,6 +1,7 @@
 //! Tests of the examples as programs: their output and exit codes.
 
 mod matrices;
+mod programs;
 mod sequences;
 mod solvers;
 mod spmv;

@@ -3,7 +3,7 @@
 use super::{File, SYMMETRIC, passes, refuses};
 
 /// The examples that take any matrix, on any device.
-const ANY_MATRIX: [&str; 6] = ["ell", "hisparse", "row_sorting", "spadd", "spgemm", "spmm"];
+const ANY_MATRIX: [&str; 7] = ["ell", "hisparse", "row_sorting", "slicing", "spadd", "spgemm", "spmm"];
 
 /// The examples of methods that only kernels support, and the output of their plans.
 const KERNELS_ONLY: [(&str, &str, &str); 2] =
@@ -130,7 +130,9 @@ fn bad_arguments_are_named() {
         (&["no/such/file.mtx"], "no/such/file.mtx"),
         (&["diagonal:3", "diagonal:4"], "\"diagonal:4\""),
     ];
-    for name in ANY_MATRIX.into_iter().chain(["conjugate_gradients", "csr_adaptive", "pagerank"]) {
+    for name in
+        ANY_MATRIX.into_iter().chain(["conjugate_gradients", "csr_adaptive", "markov_clustering", "pagerank"])
+    {
         for (arguments, part) in cases {
             let message = refuses(name, arguments);
             assert!(message.contains(part), "{arguments:?}: {message}");

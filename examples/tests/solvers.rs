@@ -31,8 +31,10 @@ fn pages_are_ranked_without_a_gpu() {
     // 1 and 2 link to each other and to 3, which has no links; 4 links to 1.
     let web = "%%MatrixMarket matrix coordinate pattern general\n4 4 5\n1 2\n2 1\n1 3\n2 3\n4 1\n";
     let file = File::new(web);
-    for device in ["cpu", "simulated"] {
+    let edges = File::new("# the same web\n0\t1\n1\t0\n0\t2\n1\t2\n3\t0\n");
+    for (device, file) in [("cpu", &file), ("simulated", &file), ("cpu", &edges)] {
         let text = passes("pagerank", &["--device", device, file.path()]);
+        assert!(text.contains(": 4 x 4, 5 nonzeros\n"), "{text}");
         // By hand: with s for the jumps to each page, r4 = s, r1 = s + 0.85 (r2 / 2 + r4), r2 = s + 0.85 r1 /
         // 2, r3 = s + 0.85 (r1 + r2) / 2, and their sum is 1.
         let r1 = (1.0 + 0.425 + 0.85) / (1.0 - 0.425 * 0.425);
@@ -48,6 +50,9 @@ fn pages_are_ranked_without_a_gpu() {
     assert!(text.contains("polblogs.mtx.gz: 1490 x 1490"), "{text}");
     let message = refuses("pagerank", &["--device", "cpu", "lp:8"]);
     assert!(message.contains("8 x 2040"), "{message}");
+    let broken = File::new("0 1\n1 x\n");
+    let message = refuses("pagerank", &["--device", "cpu", broken.path()]);
+    assert!(message.contains(":2: ") && message.contains("`x`"), "{message}");
 }
 
 #[test]

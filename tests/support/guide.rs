@@ -11,6 +11,7 @@ pages! {
     readme: "README.md";
     first_steps: "docs/guide/first-steps.md";
     operations: "docs/guide/operations.md";
+    recipes: "docs/guide/recipes.md";
     plans: "docs/guide/plans.md";
     devices: "docs/guide/devices.md";
     streams: "docs/guide/streams.md";
