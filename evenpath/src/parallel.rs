@@ -16,16 +16,21 @@ use parking_lot::Mutex;
 use rayon::iter::{ParallelIterator, split};
 
 /// Calls `body` for disjoint ranges that cover `0..len`, none of them empty. A range is divided only as long as threads
-/// have nothing to do, and never into parts shorter than `least`.
+/// have nothing to do, and never into parts shorter than `least`. A single range is not handed to another thread.
 pub(crate) fn ranges(len: usize, least: usize, body: &(dyn Fn(Range<usize>) + Sync)) {
+    let least = least.max(1);
+    if len / 2 < least || rayon::current_num_threads() == 1 {
+        if len > 0 {
+            body(0..len);
+        }
+        return;
+    }
     let halve = |range: Range<usize>| {
         let half = range.len() / 2;
         let middle = range.start + half;
-        if half < least.max(1) { (range, None) } else { (range.start..middle, Some(middle..range.end)) }
+        if half < least { (range, None) } else { (range.start..middle, Some(middle..range.end)) }
     };
-    if len > 0 {
-        split(0..len, halve).for_each(body);
-    }
+    split(0..len, halve).for_each(body);
 }
 
 /// Calls `body` for disjoint parts that cover the slice, each with its range. None is shorter than `least`, unless the
