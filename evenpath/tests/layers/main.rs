@@ -68,7 +68,7 @@ fn circles(uses: &Uses) -> Vec<String> {
         if let (Some(user), Some(used)) = (one.user.get(common), one.used.get(common))
             && one.user[..common] != [FORMATS]
             && user != ERROR
-            && !MACHINES.contains(&&**user)
+            && !(common == 0 && MACHINES.contains(&&**user))
         {
             folders.entry(&one.user[..common]).or_default().entry((user, used)).or_insert(one);
         }

@@ -12,7 +12,7 @@ use super::options::MemoryOrder;
 use super::read_only::ReadOnlyMemory;
 use super::streams::StreamOperation;
 use super::weak::{Delay, WeakMemory};
-use crate::kernel::{Argument, KernelInfo, Simulation};
+use crate::kernel::{Argument, Kernel, KernelInfo, Simulation};
 
 /// A stream of a simulated GPU. Operations run one after the other in the order of the calls, on any stream;
 /// those of different streams that access the same memory, at least one of them writing, are reported unless
@@ -21,6 +21,83 @@ use crate::kernel::{Argument, KernelInfo, Simulation};
 pub struct SimulatedStream<'g> {
     pub(super) gpu: &'g SimulatedGpu,
     pub(super) number: u32,
+}
+
+impl SimulatedGpu {
+    /// Returns a stream of the device, by its number. Work on the device while only stream 0 was used happens
+    /// before the work of others; apart from that, a stream comes after the streams that it
+    /// [waits](SimulatedStream::wait_for) for.
+    pub fn stream(&self, number: u32) -> SimulatedStream<'_> {
+        self.streams.lock().add(number);
+        SimulatedStream { gpu: self, number }
+    }
+
+    /// [`write`](SimulatedStream::write)s in stream 0.
+    ///
+    /// # Errors
+    ///
+    /// The same as for the stream's.
+    pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        self.stream(0).write(address, bytes)
+    }
+
+    /// [`read`](SimulatedStream::read)s in stream 0.
+    ///
+    /// # Errors
+    ///
+    /// The same as for the stream's.
+    pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+        self.stream(0).read(address, bytes)
+    }
+
+    /// [`fill`](SimulatedStream::fill)s in stream 0.
+    ///
+    /// # Errors
+    ///
+    /// The same as for the stream's.
+    pub fn fill(&self, address: u64, bytes: u64, value: u8) -> Result<(), Fault> {
+        self.stream(0).fill(address, bytes, value)
+    }
+
+    /// [`copy`](SimulatedStream::copy)s in stream 0.
+    ///
+    /// # Errors
+    ///
+    /// The same as for the stream's.
+    pub fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), Fault> {
+        self.stream(0).copy(from, to, bytes)
+    }
+
+    /// [`launch`](SimulatedStream::launch)es in stream 0.
+    ///
+    /// # Errors
+    ///
+    /// The same as for the stream's.
+    pub fn launch(
+        &self,
+        kernel: &KernelInfo,
+        simulation: Simulation,
+        grid: u32,
+        dynamic_shared: u32,
+        arguments: &[Argument],
+    ) -> Result<(), Fault> {
+        self.stream(0).launch(kernel, simulation, grid, dynamic_shared, arguments)
+    }
+
+    /// [`launch`](Self::launch)es the first instance of a kernel for its types, over `grid` blocks.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`launch`](Self::launch).
+    ///
+    /// # Panics
+    ///
+    /// If the kernel's table has no instance for its types.
+    pub fn run<K: Kernel>(&self, kernel: K, grid: u32) -> Result<(), Fault> {
+        let Some(info) = K::first() else { panic!("no instance for {:?}", K::TYPES) };
+        let Some(simulation) = K::simulation(info) else { unreachable!("the instance is the kernel's own") };
+        self.launch(info, simulation, grid, 0, &kernel.pack())
+    }
 }
 
 impl SimulatedStream<'_> {
