@@ -2,10 +2,14 @@
 
 #![allow(clippy::float_cmp)]
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use evenpath::csr::Filter;
 use evenpath::error::OpError;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::vector::{self, Map};
-use evenpath::{Csr, Device, Offset, Value};
+use evenpath::{Csr, Device, DeviceCsr, Offset, Value};
 use evenpath_tests::{DeviceUnderTest, devices, odd_row_lengths, with_row_lengths};
 
 fn factors<V: Value>(len: usize, seed: usize) -> Vec<V> {
@@ -166,5 +170,31 @@ fn a_failed_update_changes_nothing() {
         })
         .unwrap();
         assert_eq!(a.values().download().unwrap(), [2.0, 3.0]);
+    }
+}
+
+/// Operations wait for a change of the values, or the change waits for them; neither is refused.
+#[test]
+fn operations_do_not_borrow() {
+    for DeviceUnderTest { device, .. } in devices() {
+        let ones = device.upload(&[1.0; 500]).unwrap();
+        let a = DeviceCsr::from_diagonal(&ones).unwrap();
+        let rows = device.upload(&(0..500).collect::<Vec<u32>>()).unwrap();
+        let is_done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let changes = scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    a.set_values_from(&ones)?;
+                }
+                Ok::<_, OpError>(())
+            });
+            for _ in 0..20 {
+                a.select_rows(&rows).unwrap();
+                a.filter(Filter::Nonzero).unwrap();
+                a.diagonal().unwrap();
+            }
+            is_done.store(true, Ordering::Relaxed);
+            changes.join().unwrap().unwrap();
+        });
     }
 }

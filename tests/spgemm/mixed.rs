@@ -1,14 +1,17 @@
 //! Products with rows in two regions, on every device: rows that are sorted between rows that are not.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use evenpath::device::DeviceKind;
+use evenpath::error::OpError;
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions, SpgemmPlanInfo};
 use evenpath::{Csr, Device, Offset, Value};
 use evenpath_tests::{devices, kernel_devices};
 use proptest::prelude::*;
 
-use crate::spgemm::products::{banded, check_product};
+use crate::spgemm::products::{banded, changed, check_product, matrix_of_lengths};
 
 /// Products of a row up to which it is never sorted: it has a small hash table, which takes less time.
 const SHORT: usize = 64;
@@ -21,15 +24,6 @@ fn by_mixed() -> SpgemmOptions {
 fn products<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> Vec<usize> {
     let of_row = |k: usize| b.row(k).expect("a row of B").len();
     a.iter_rows().map(|row| row.columns().iter().map(|&k| of_row(k as usize)).sum()).collect()
-}
-
-/// The same matrix with other values.
-fn changed<V: Value, O: Offset>(matrix: &Csr<V, O>) -> Csr<V, O> {
-    let mut changed = matrix.clone();
-    for (at, value) in changed.values_mut().iter_mut().enumerate() {
-        *value = V::from_f64(((at * 29 + 5) % 97) as f64 / 31.0 - value.to_f64());
-    }
-    changed
 }
 
 /// The bits of the values, with products added in the order of A's entries.
@@ -108,6 +102,33 @@ fn huge_rows_among_short_ones() {
     }
     all::<f32, u32>();
     all::<f64, u64>();
+}
+
+/// A change of the values waits for a product, or the product for it; neither is refused.
+#[test]
+fn values_may_change_at_any_time() {
+    let (a, b) = with_huge_rows::<f64, u32>();
+    for under_test in devices() {
+        let device = &under_test.device;
+        let (left, right) = (device.upload(&a).expect("memory"), device.upload(&b).expect("memory"));
+        let values = device.upload(a.values()).expect("memory");
+        let is_done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let changes = scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    left.set_values_from(&values)?;
+                }
+                Ok::<_, OpError>(())
+            });
+            let plan = left.plan_spgemm(&right, by_mixed()).expect("a plan");
+            for _ in 0..5 {
+                let c = plan.run().expect("a product").download().expect("download");
+                check_product(device, &a, &b, &c);
+            }
+            is_done.store(true, Ordering::Relaxed);
+            changes.join().expect("no panic").expect("values");
+        });
+    }
 }
 
 /// Windows of several sizes, of which some rows are sorted, and more rows than a block takes.
@@ -205,13 +226,7 @@ fn kept_memory_is_reported() {
 /// Matrices with some long rows.
 fn any_matrix(rows: usize, cols: usize, longest: usize) -> impl Strategy<Value = Csr<f64>> {
     let length = prop_oneof![4 => 0..4_usize, 1 => 20..45_usize, 1 => longest / 2..=longest];
-    prop::collection::vec((length, 0..cols, 1..4_usize), rows).prop_map(move |shapes| {
-        let entries = shapes.into_iter().enumerate().flat_map(|(row, (len, start, step))| {
-            (0..len.min(cols / step))
-                .map(move |j| (row, (start + j * step) % cols, ((row + 3 * j) % 19) as f64 / 7.0 - 1.1))
-        });
-        Csr::from_triplets(rows, cols, entries).expect("a valid matrix")
-    })
+    matrix_of_lengths(rows, cols, length)
 }
 
 proptest! {

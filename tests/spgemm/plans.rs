@@ -9,6 +9,8 @@ use evenpath_kernels::spgemm::{HASH_CLASSES, part_len};
 use evenpath_tests::{devices, kernel_devices};
 use proptest::prelude::*;
 
+use crate::spgemm::products::{changed, matrix_of_lengths};
+
 /// The bits of the values of A·B, with products added in the order of A's entries.
 fn in_order<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> Vec<u64> {
     let mut c = BTreeMap::new();
@@ -23,15 +25,6 @@ fn in_order<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> Vec<u64> {
 
 fn bits<V: Value>(values: &[V]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()
-}
-
-/// The same matrix with other values.
-fn changed<V: Value, O: Offset>(matrix: &Csr<V, O>) -> Csr<V, O> {
-    let mut changed = matrix.clone();
-    for (at, value) in changed.values_mut().iter_mut().enumerate() {
-        *value = V::from_f64(((at * 29 + 5) % 97) as f64 / 31.0 - value.to_f64());
-    }
-    changed
 }
 
 /// Entry j of a row is in column `(7 row + j step) % cols`, sorted.
@@ -209,13 +202,7 @@ fn nothing_to_multiply() {
 /// Matrices of any structure, with some long rows.
 fn any_matrix(rows: usize, cols: usize, longest: usize) -> impl Strategy<Value = Csr<f64>> {
     let length = prop_oneof![4 => 0..6_usize, 2 => 20..45_usize, 1 => 0..=longest];
-    prop::collection::vec((length, 0..cols, 1..4_usize), rows).prop_map(move |shapes| {
-        let entries = shapes.into_iter().enumerate().flat_map(|(row, (len, start, step))| {
-            (0..len.min(cols / step))
-                .map(move |j| (row, (start + j * step) % cols, ((row + 3 * j) % 19) as f64 / 7.0 - 1.1))
-        });
-        Csr::from_triplets(rows, cols, entries).expect("a valid matrix")
-    })
+    matrix_of_lengths(rows, cols, length)
 }
 
 proptest! {

@@ -74,6 +74,30 @@ pub(crate) fn banded<V: Value, O: Offset>(cols: usize, lengths: &[usize], step: 
         .expect("few entries")
 }
 
+/// The same matrix with other values.
+pub(crate) fn changed<V: Value, O: Offset>(matrix: &Csr<V, O>) -> Csr<V, O> {
+    let mut changed = matrix.clone();
+    for (at, value) in changed.values_mut().iter_mut().enumerate() {
+        *value = V::from_f64(((at * 29 + 5) % 97) as f64 / 31.0 - value.to_f64());
+    }
+    changed
+}
+
+/// Any matrix whose rows have such lengths, at most `cols`: entries are at equal distances, and wrap around.
+pub(crate) fn matrix_of_lengths(
+    rows: usize,
+    cols: usize,
+    length: impl Strategy<Value = usize>,
+) -> impl Strategy<Value = Csr<f64>> {
+    prop::collection::vec((length, 0..cols, 1..4_usize), rows).prop_map(move |shapes| {
+        let entries = shapes.into_iter().enumerate().flat_map(|(row, (len, start, step))| {
+            (0..len.min(cols / step))
+                .map(move |j| (row, (start + j * step) % cols, ((row + 3 * j) % 19) as f64 / 7.0 - 1.1))
+        });
+        Csr::from_triplets(rows, cols, entries).expect("a valid matrix")
+    })
+}
+
 #[test]
 fn shapes_without_products() {
     fn all<V: Value, O: Offset>() {

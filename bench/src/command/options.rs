@@ -83,8 +83,8 @@ pub(crate) struct MatrixSelection {
     /// Suites of matrices to measure with. [default: generated matrices, if no matrices are given]
     #[arg(long, value_delimiter = ',')]
     suite: Vec<Suite>,
-    /// Kinds of matrix to generate, such as `stencil5:2000`, `like:protein` or `random:SEED:NUMBER`, in addition to the
-    /// suites.
+    /// Kinds of matrix to generate, such as `stencil5:2000`, `like:protein`, `full-rows:3:fem:9000` or
+    /// `random:SEED:NUMBER`, in addition to the suites.
     #[arg(long, value_delimiter = ',', value_name = "KIND")]
     generate: Vec<String>,
     /// Matrix Market files to read, in addition to the suites.

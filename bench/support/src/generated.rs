@@ -8,14 +8,17 @@ use evenpath::generate::{Kind, ParseKindError, generate};
 use evenpath::{Csr, Offset, Value};
 use thiserror::Error;
 
+use crate::full_rows::{FullRows, ParseFullRowsError};
 use crate::random::{ParseRandomError, ParseTreeError, RandomMatrix, TreeMatrix};
 
-/// A generated matrix: of a kind and size, such as `stencil5:2000`, of a structure drawn at random, such as `random:1:7`,
-/// or of a published tree, such as `tree:special`.
+/// A generated matrix: of a kind and size, such as `stencil5:2000`, the same with full rows, such as `full-rows:3:fem:9000`,
+/// of a structure drawn at random, such as `random:1:7`, or of a published tree, such as `tree:special`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Generated {
     /// A kind and size.
     Kind(Kind),
+    /// The same with full rows.
+    FullRows(FullRows),
     /// A random structure.
     Random(RandomMatrix),
     /// A published tree.
@@ -28,6 +31,9 @@ pub enum ParseGeneratedError {
     /// A kind and size.
     #[error(transparent)]
     Kind(#[from] ParseKindError),
+    /// The same with full rows.
+    #[error(transparent)]
+    FullRows(#[from] ParseFullRowsError),
     /// A random structure.
     #[error(transparent)]
     Random(#[from] ParseRandomError),
@@ -45,6 +51,7 @@ impl Generated {
     pub fn generate<V: Value, O: Offset>(&self, seed: u64) -> Result<Csr<V, O>, MatrixError> {
         match self {
             Self::Kind(kind) => generate(*kind, seed),
+            Self::FullRows(matrix) => matrix.generate(seed),
             Self::Random(matrix) => matrix.generate(),
             Self::Tree(matrix) => matrix.generate(seed),
         }
@@ -61,6 +68,7 @@ impl fmt::Display for Generated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Kind(kind) => kind.fmt(f),
+            Self::FullRows(matrix) => matrix.fmt(f),
             Self::Random(matrix) => matrix.fmt(f),
             Self::Tree(matrix) => matrix.fmt(f),
         }
@@ -74,6 +82,9 @@ impl FromStr for Generated {
         if RandomMatrix::is_name(text) {
             return Ok(Self::Random(text.parse()?));
         }
+        if FullRows::is_name(text) {
+            return Ok(Self::FullRows(text.parse()?));
+        }
         Ok(if TreeMatrix::is_name(text) { Self::Tree(text.parse()?) } else { Self::Kind(text.parse()?) })
     }
 }
@@ -84,7 +95,7 @@ mod tests {
 
     #[test]
     fn names_are_those_of_kinds_random_structures_and_trees() {
-        for name in ["stencil5:30", "random:3:4", "tree:lp:0.5"] {
+        for name in ["stencil5:30", "full-rows:2:fem:90", "random:3:4", "tree:lp:0.5"] {
             assert_eq!(name.parse::<Generated>().unwrap().to_string(), name);
         }
         assert!("stencil6".parse::<Generated>().unwrap_err().to_string().contains("stencil5"));

@@ -3,8 +3,8 @@
 //!
 //! * [`arguments`]: devices, types and matrices on the command line;
 //! * [`input`]: matrices from files, with a progress bar, or generated; random vectors;
-//! * [`random`]: matrices whose structure is drawn at random, and stand-ins for published trees; [`generated`]: these
-//!   and the other generated matrices, by name;
+//! * [`random`]: matrices whose structure is drawn at random, and stand-ins for published trees; [`full_rows`]: matrices
+//!   of which a few rows are full; [`generated`]: these and the other generated matrices, by name;
 //! * [`measure`]: times, rates, and the copy rate that they are compared with;
 //! * [`report`]: results as text or as JSON, with a verdict; [`program`]: runs a program from command line to exit
 //!   code;
@@ -12,6 +12,7 @@
 //! * [`spmv`]: the work of y = Ax, and checks of results.
 
 pub mod arguments;
+pub mod full_rows;
 pub mod generated;
 pub mod input;
 pub mod measure;

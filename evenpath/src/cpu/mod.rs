@@ -39,4 +39,4 @@ pub(crate) use spgemm::{Spgemm, SpgemmArrays, in_pool};
 pub(crate) use spmm::{Dense, DenseMut, spmm, spmm_tasks};
 pub(crate) use spmv::{SpmvCut, SpmvGroups, SpmvTiles};
 pub(crate) use spmv_transposed::{spmv_transposed, spmv_transposed_pieces};
-pub(crate) use vector::{axpby, divide_elements, dot, extreme, map, multiply_elements, norm2, sum};
+pub(crate) use vector::{axpby, divide_elements, dot, extreme, iota, map, multiply_elements, norm2, sum};

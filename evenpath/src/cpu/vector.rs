@@ -61,6 +61,11 @@ pub(crate) fn dot<V: Value>(x: &[V], y: &[V]) -> V {
     parallel::reduce(x.len(), CHUNK, V::ZERO, part, |sum, part| sum + part)
 }
 
+/// Returns 0, 1, 2, … `len` − 1.
+pub(crate) fn iota(len: u32) -> Vec<u32> {
+    parallel::map(len as usize, CHUNK, |index| index as u32)
+}
+
 /// Replaces each element by a function of it.
 pub(crate) fn map<V: Value>(mapping: Mapping<V>, y: &mut [V]) {
     parallel::parts_mut(y, CHUNK, |_, y| y.iter_mut().for_each(|y| *y = mapping.apply(*y)));

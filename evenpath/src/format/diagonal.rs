@@ -100,15 +100,6 @@ impl<V: Value> DeviceCsr<V> {
 fn diagonal_pattern(device: &Device, n: usize) -> Result<DevicePattern<u32>, OpError> {
     check_dimensions(n, n)?;
     check_countable("a diagonal matrix", n + 1)?;
-    let numbers = |len: usize| -> Result<DeviceVec<u32>, OpError> {
-        if device.kind() != DeviceKind::Cpu {
-            return Ok(vector::iota(device, len as u32)?);
-        }
-        let mut numbers = device.uninitialized(len)?;
-        for (index, number) in numbers.host_slice_mut().into_iter().flatten().enumerate() {
-            *number = index as u32;
-        }
-        Ok(numbers)
-    };
-    Ok(DevicePattern::canonical(n, n, numbers(n + 1)?, numbers(n)?))
+    let (row_offsets, columns) = (vector::iota(device, n as u32 + 1)?, vector::iota(device, n as u32)?);
+    Ok(DevicePattern::canonical(n, n, row_offsets, columns))
 }

@@ -36,7 +36,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         device.check_same(rows.device())?;
         device.refuse_in_graph("a selection of rows waits for the size of its result")?;
         check_dimensions(rows.len(), self.ncols())?;
-        let (pattern, values) = (self.pattern(), self.values());
+        let (pattern, values) = (self.pattern(), self.values_now());
         if device.kind() == DeviceKind::Cpu {
             let (Some(view), Some(rows)) = (pattern.host_view(&values), rows.host_slice()) else {
                 unreachable!("the CPU's buffers are the host's")

@@ -1,11 +1,7 @@
 //! Dense vectors and matrices: reading every element, and writing array files.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
-
-use flate2::Compression;
-use flate2::write::GzEncoder;
 
 use super::options::ReadOptions;
 use super::writer::write_blocks;
@@ -80,12 +76,8 @@ pub fn write_dense<V: Value>(
     cols: usize,
 ) -> Result<(), MatrixMarketError> {
     let path = path.as_ref();
-    let compress = path.extension().is_some_and(|end| end == "gz");
     check(values.len(), rows, cols)
-        .and_then(|()| {
-            let write = |file: &mut File| write_compressed(file, compress, values, rows, cols);
-            Ok(destination::write_file(path, write)?)
-        })
+        .and_then(|()| Ok(destination::write_text(path, |writer| write_array(writer, values, rows, cols))?))
         .map_err(|error| error.in_file(Some(path)))
 }
 
@@ -98,23 +90,8 @@ fn check(len: usize, rows: usize, cols: usize) -> Result<(), MatrixMarketError> 
     Err(Kind::DenseLength { rows, cols, len }.into())
 }
 
-fn write_compressed<V: Value>(
-    file: &mut File,
-    compress: bool,
-    values: &[V],
-    rows: usize,
-    cols: usize,
-) -> std::io::Result<()> {
-    if compress {
-        let mut encoder = GzEncoder::new(BufWriter::new(file), Compression::default());
-        write_array(&mut encoder, values, rows, cols)?;
-        return encoder.finish()?.flush();
-    }
-    write_array(file, values, rows, cols)
-}
-
 fn write_array<V: Value>(
-    writer: &mut impl Write,
+    writer: &mut dyn Write,
     values: &[V],
     rows: usize,
     cols: usize,

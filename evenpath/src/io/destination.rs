@@ -1,8 +1,11 @@
 //! The destination of a written file, which is replaced as a whole or not at all.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, ErrorKind};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 /// The maximum length of a chain of symbolic links, as on Linux.
 const MOST_LINKS: usize = 40;
@@ -16,6 +19,22 @@ pub(super) fn write_file(path: &Path, write: impl FnOnce(&mut File) -> io::Resul
         Err(error) if error.kind() == ErrorKind::NotFound => replace(&followed(path)?, None, write),
         Err(error) => Err(error),
     }
+}
+
+/// Like [`write_file`], through gzip if the name ends in `.gz`.
+pub(super) fn write_text(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let is_compressed = path.extension().is_some_and(|end| end == "gz");
+    write_file(path, |file| {
+        if !is_compressed {
+            return write(file);
+        }
+        let mut encoder = GzEncoder::new(BufWriter::new(file), Compression::default());
+        write(&mut encoder)?;
+        encoder.finish()?.flush()
+    })
 }
 
 /// Writes a temporary file in the same folder, then renames it.

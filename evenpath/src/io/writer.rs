@@ -1,11 +1,7 @@
 //! The Matrix Market writer.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
-
-use flate2::Compression;
-use flate2::write::GzEncoder;
 
 use super::destination;
 use super::header::check_combination;
@@ -117,21 +113,7 @@ fn write_file<V: Value, O: Offset>(
     options: WriteOptions,
 ) -> Result<(), MatrixMarketError> {
     let plan = Plan::new(matrix, options)?;
-    let compress = path.extension().is_some_and(|end| end == "gz");
-    Ok(destination::write_file(path, |file| write_compressed(file, &plan, compress))?)
-}
-
-fn write_compressed<V: Value, O: Offset>(
-    file: &mut File,
-    plan: &Plan<'_, V, O>,
-    compress: bool,
-) -> std::io::Result<()> {
-    if compress {
-        let mut encoder = GzEncoder::new(BufWriter::new(file), Compression::default());
-        plan.write(&mut encoder)?;
-        return encoder.finish()?.flush();
-    }
-    plan.write(file)
+    Ok(destination::write_text(path, |writer| plan.write(writer))?)
 }
 
 /// Writes a matrix as Matrix Market text; see [`write_matrix_market`].
@@ -190,7 +172,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
         Ok(Self { matrix, options, transpose })
     }
 
-    fn write(&self, writer: &mut impl Write) -> std::io::Result<()> {
+    fn write(&self, writer: &mut dyn Write) -> std::io::Result<()> {
         let WriteOptions { format, field, symmetry, comment } = &self.options;
         writeln!(writer, "%%MatrixMarket matrix {format} {field} {symmetry}")?;
         // Some programs treat a carriage return as the end of a line, and would read the rest of it as data.
@@ -280,7 +262,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
 
 /// Formats `count` lines, or groups of lines, in parallel in blocks of `step`, and writes them in order.
 pub(super) fn write_blocks(
-    writer: &mut impl Write,
+    writer: &mut dyn Write,
     count: usize,
     step: usize,
     format: impl Fn(usize, &mut Vec<u8>) + Sync,

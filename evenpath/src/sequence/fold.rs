@@ -4,7 +4,7 @@ use evenpath_kernels::fold::{Extreme, ExtremeElements, FinishExtreme, SumElement
 use evenpath_kernels::vector::FinishDot;
 use evenpath_simt::kernel::Kernel;
 
-use crate::device::{Device, DeviceError, DeviceSlice, instance};
+use crate::device::{DeviceError, DeviceSlice, instance};
 use crate::operand::OpError;
 use crate::operand::check::check_vector;
 use crate::{Value, cpu};
@@ -172,8 +172,8 @@ fn find_value<V: Value>(
     find(x, extreme, result, &mut index)
 }
 
-/// Number of blocks of a kernel for `len` elements.
-fn blocks<K: Kernel>(len: usize) -> usize {
+/// Number of blocks of a kernel that reduces `len` elements.
+pub(super) fn blocks<K: Kernel>(len: usize) -> usize {
     len.div_ceil(instance::<K>().tile_items()).min(BLOCKS)
 }
 
@@ -183,7 +183,7 @@ fn add_up<V: Value>(
     is_absolute: bool,
     result: &mut DeviceSlice<V>,
 ) -> Result<(), OpError> {
-    let (device, len): (&Device, usize) = (x.device(), x.len());
+    let (device, len) = (x.device(), x.len());
     if let (Some(x), Some([result])) = (x.host_slice(), result.host_slice_mut()) {
         *result = if is_absolute { cpu::sum(x, V::abs) } else { cpu::sum(x, |x| x) };
         return Ok(());
@@ -214,23 +214,22 @@ fn find<V: Value>(
     value: &mut DeviceSlice<V>,
     index: &mut DeviceSlice<u64>,
 ) -> Result<(), OpError> {
-    let (device, len) = (x.device(), x.len());
     if let (Some(x), Some([value]), Some([index])) =
         (x.host_slice(), value.host_slice_mut(), index.host_slice_mut())
     {
         (*value, *index) = cpu::extreme(extreme, x);
         return Ok(());
     }
-    Ok(find_on_device((device, len), x, extreme, value, index)?)
+    Ok(find_on_device(x, extreme, value, index)?)
 }
 
 fn find_on_device<V: Value>(
-    (device, len): (&Device, usize),
     x: &DeviceSlice<V>,
     extreme: Extreme,
     value: &mut DeviceSlice<V>,
     index: &mut DeviceSlice<u64>,
 ) -> Result<(), DeviceError> {
+    let (device, len) = (x.device(), x.len());
     let blocks = blocks::<ExtremeElements<V>>(len);
     let (launch, finish_launch) = (device.kernel().blocks(blocks)?, device.kernel().blocks(1)?);
     let (mut keys, mut indices) = (device.uninitialized(blocks)?, device.uninitialized(blocks)?);

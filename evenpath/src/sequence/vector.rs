@@ -21,13 +21,14 @@ use evenpath_kernels::vector::{
 use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{Global, GlobalMut};
 
+use super::fold;
 pub use super::fold::{
     argmax, argmax_into, argmin, argmin_into, max, max_into, min, min_into, norm_max, norm_max_into, norm1,
     norm1_into, sum, sum_into,
 };
 pub use super::map::{fill, map};
 pub use super::positions::Positions;
-use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, instance};
+use crate::device::{Device, DeviceError, DeviceKind, DeviceSlice, DeviceVec};
 use crate::operand::check::check_vector;
 use crate::operand::factor::factors;
 use crate::operand::{Factor, OpError};
@@ -140,10 +141,6 @@ fn elementwise<V: Value, K: Kernel>(
     Ok(())
 }
 
-/// Maximum number of blocks of an inner product or a norm: the same on every GPU, because the division of
-/// elements among blocks determines the rounding.
-const REDUCE_BLOCKS: usize = 1024;
-
 /// Returns xᵀy, the inner product of two vectors of n elements; zero for empty vectors. Waits for the device.
 /// Results are the same to the bit in every run.
 ///
@@ -186,7 +183,7 @@ pub fn dot_into<V: Value>(
         *result = cpu::dot(x, y);
         return Ok(());
     }
-    let blocks = len.div_ceil(instance::<Dot<V>>().tile_items()).min(REDUCE_BLOCKS);
+    let blocks = fold::blocks::<Dot<V>>(len);
     let (launch, finish_launch) = (device.kernel().blocks(blocks)?, device.kernel().blocks(1)?);
     let mut sums = device.uninitialized(blocks)?;
     let kernel = Dot { x: x.as_global(), y: y.as_global(), sums: sums.as_global_mut(), len: len as u64 };
@@ -241,7 +238,7 @@ pub fn norm2_into<V: Value>(x: &DeviceSlice<V>, result: &mut DeviceSlice<V>) -> 
         *result = cpu::norm2(x);
         return Ok(());
     }
-    let blocks = len.div_ceil(instance::<Norm<V>>().tile_items()).min(REDUCE_BLOCKS);
+    let blocks = fold::blocks::<Norm<V>>(len);
     let (launch, finish_launch) = (device.kernel().blocks(blocks)?, device.kernel().blocks(1)?);
     let mut sums = device.uninitialized(SUMS * blocks)?;
     let kernel = Norm { x: x.as_global(), sums: sums.as_global_mut(), len: len as u64 };
@@ -367,8 +364,11 @@ pub(crate) unsafe fn gather_indices(
     Ok(result)
 }
 
-/// Returns 0, 1, 2, … `len` − 1. Not on the CPU.
+/// Returns 0, 1, 2, … `len` − 1.
 pub(crate) fn iota(device: &Device, len: u32) -> Result<DeviceVec<u32>, DeviceError> {
+    if device.kind() == DeviceKind::Cpu {
+        return device.adopt(cpu::iota(len));
+    }
     let launch = device.kernel().threads(len as usize)?;
     let mut vector = device.uninitialized(len as usize)?;
     let kernel = Iota { vector: vector.as_global_mut(), len };

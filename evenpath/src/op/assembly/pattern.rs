@@ -4,14 +4,14 @@ use evenpath_kernels::assembly::{FREE_COLUMNS, SumRuns};
 
 use super::fixed::Fixed;
 use super::triplets::{SortedBy, SortedTriplets, Triplets};
-use crate::device::{Device, DeviceError, DeviceKind, DeviceSlice, DeviceVec};
+use crate::device::{DeviceError, DeviceSlice, DeviceVec};
 use crate::format::coordinates;
 use crate::format::csr::DevicePattern;
 use crate::keys::Key;
 use crate::operand::OpError;
 use crate::operation::Operator;
 use crate::sequence::{reduce, vector};
-use crate::{Offset, Value, cpu, parallel};
+use crate::{Offset, Value, cpu};
 
 /// Positions of triplets, those of an entry together and in their order.
 pub(super) struct EntryRuns {
@@ -75,16 +75,8 @@ impl EntryRuns {
     }
 }
 
-/// The keys of runs of equal keys, and where each begins. There is at least one key.
+/// The keys of runs of equal keys, and where each begins. There is at least one key, and fewer than 2³².
 pub(super) fn runs<K: Key>(keys: &DeviceSlice<K>) -> Result<(DeviceVec<K>, DeviceVec<u32>), OpError> {
-    let numbers = numbers(keys.device(), keys.len())?;
+    let numbers = vector::iota(keys.device(), keys.len() as u32)?;
     reduce::by_keys(keys, &numbers, Operator::Min)
-}
-
-/// Returns 0, 1, 2, … `len` − 1, for `len` below 2³².
-fn numbers(device: &Device, len: usize) -> Result<DeviceVec<u32>, DeviceError> {
-    match device.kind() {
-        DeviceKind::Cpu => device.adopt(parallel::map(len, 1 << 14, |number| number as u32)),
-        DeviceKind::Simulated | DeviceKind::Cuda(_) => vector::iota(device, len as u32),
-    }
 }

@@ -115,7 +115,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for Mixed<O> {
         workspace: &Workspace,
     ) -> Result<FirstRun<V, C>, OpError> {
         // Both regions read the same values: these do not change meanwhile.
-        let (a_values, _b_values) = (operands.a.values(), operands.b.values());
+        let (a_values, _b_values) = (operands.a.values_now(), operands.b.values_now());
         let (list, _kept) = (&self.rows.list, workspace.take("the workspace", self.rows.required())?);
         let (a, charge) = self.rows.matrix(operands.a.pattern(), &a_values, workspace)?;
         let FirstRun { arrays: sorted, repeats }: FirstRun<V, u64> =
@@ -155,7 +155,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for Mixed<O> {
         let Some(PlacedRows { offsets, nonzeros, tiles }) = self.placed.get() else {
             unreachable!("a pattern is only kept with the places of the sorted rows")
         };
-        let (a_values, _b_values) = (operands.a.values(), operands.b.values());
+        let (a_values, _b_values) = (operands.a.values_now(), operands.b.values_now());
         let _kept = workspace.take("the workspace", self.rows.required())?;
         let (a, charge) = self.rows.matrix(operands.a.pattern(), &a_values, workspace)?;
         let _sorted = workspace.take("the workspace", Requirement::of::<V>(*nonzeros as u64))?;
