@@ -273,6 +273,9 @@ fn sparse_results() {
     drive("A·A under a mask", upload, held, |a| {
         values_of(&a.spgemm_masked(a, a, SpgemmOptions::default())?)
     });
+    drive("A·A outside of a mask", upload, held, |a| {
+        values_of(&a.spgemm_masked_out(a, a, SpgemmOptions::default())?)
+    });
     drive(
         "coordinates to CSR",
         |device| device.upload(&a.to_coo().unwrap()).unwrap(),

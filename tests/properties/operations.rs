@@ -16,9 +16,9 @@ use super::entries::{
 };
 use super::products::{
     add, add_coo, add_once, add_trees, add_trees_queued, block_of_tree, diagonal_of_tree, multiply_trees,
-    norm_of_tree, sddmm, select_rows, set_values, sort_rows, spgemm_mixed, spgemm_row_tiles, spgemm_row_wise,
-    spgemm_sorted, spgemm_sorted_at_once, spgemm_sorted_by_column, spmm, spmm_tree, to_coo, to_tree,
-    to_tree_queued, transpose,
+    norm_of_tree, sddmm, select_rows, set_values, sort_rows, spgemm_masked, spgemm_masked_out, spgemm_mixed,
+    spgemm_row_tiles, spgemm_row_wise, spgemm_sorted, spgemm_sorted_at_once, spgemm_sorted_by_column, spmm,
+    spmm_tree, to_coo, to_tree, to_tree_queued, transpose,
 };
 use super::sequences::{
     argmin_into, axpby, dot, dot_into, fill, map, merge_keys, merge_pairs, min_into, reduce_by_keys,
@@ -99,6 +99,8 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpGEMM, mixed", "`DeviceCsr::plan_spgemm`", spgemm_mixed [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, column sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted_by_column [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, global sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted_at_once [f32 f64] [u32 u64] false, false, true;
+        "SpGEMM, masked", "`DeviceCsr::spgemm_masked`", spgemm_masked [f32 f64] [u32 u64] false, false, true;
+        "SpGEMM, masked out", "`DeviceCsr::spgemm_masked_out`", spgemm_masked_out [f32 f64] [u32 u64] false, false, true;
         "SpGEMM, HiSparse", "`DeviceHiSparse::spgemm`", multiply_trees [f32 f64] [] false, false, true;
         "SpAdd, CSR, once", "`DeviceCsr::spadd`", add_once [f32 f64] [u32 u64] false, false, true;
         "SpAdd, CSR", "`DeviceCsr::plan_spadd`", add [f32 f64] [u32 u64] true, true, true;

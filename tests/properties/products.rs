@@ -126,6 +126,18 @@ pub(super) fn spgemm_sorted_by_column<V: Value, O: Offset>(
     spgemm::<V, O>(device, SpgemmMethod::ColumnSort, uploaded)
 }
 
+pub(super) fn spgemm_masked<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<V, O>()).expect("upload");
+    uploaded();
+    Box::new(move || Ok(download_csr(a.spgemm_masked(&a, &a, SpgemmOptions::default())?)))
+}
+
+pub(super) fn spgemm_masked_out<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<V, O>()).expect("upload");
+    uploaded();
+    Box::new(move || Ok(download_csr(a.spgemm_masked_out(&a, &a, SpgemmOptions::default())?)))
+}
+
 pub(super) fn multiply_trees<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     uploaded();
