@@ -181,6 +181,21 @@ fn products_with_dense_matrices() {
     }
 }
 
+#[test]
+fn sampled_products() {
+    let c = matrix();
+    let dense = |device: &Device, rows: usize, cols: usize| {
+        let values = device.upload(&numbers(rows * cols)).unwrap();
+        DeviceDense::try_new(values, rows, cols, Layout::RowMajor).unwrap()
+    };
+    drive(
+        "SDDMM",
+        |device| (device.upload(&c).unwrap(), dense(device, c.nrows(), 3), dense(device, 3, c.ncols())),
+        |(c, _, _)| c.values().download().unwrap(),
+        |(c, a, b)| c.plan_sddmm()?.run(2.0, a, b, -1.0).map(|()| vec![]),
+    );
+}
+
 /// Rows, columns, fixed unknowns and values.
 type Triplets = (DeviceVec<u32>, DeviceVec<u32>, DeviceVec<u32>, DeviceVec<f64>);
 
@@ -257,6 +272,9 @@ fn sparse_results() {
     }
     drive("A·A under a mask", upload, held, |a| {
         values_of(&a.spgemm_masked(a, a, SpgemmOptions::default())?)
+    });
+    drive("A·A outside of a mask", upload, held, |a| {
+        values_of(&a.spgemm_masked_out(a, a, SpgemmOptions::default())?)
     });
     drive(
         "coordinates to CSR",
@@ -409,6 +427,7 @@ fn entries() {
         |state: &(DeviceCsr<f64>, DeviceVec<f64>)| state.0.values().download().expect("the device works");
     drive("scaled rows", upload, held, |(a, factors)| a.scale_rows(factors).map(|()| vec![]));
     drive("scaled columns", upload, held, |(a, factors)| a.scale_columns(factors).map(|()| vec![]));
+    drive("a softmax", upload, held, |(a, _)| a.softmax_rows().map(|()| vec![]));
     drive("changed values", upload, held, |(a, _)| {
         a.update_values(|values| vector::fill(2.0, values)).map(|()| vec![])
     });

@@ -1,4 +1,4 @@
-//! The commands that measure an operation over matrices: `spmv`, `spmm`, `spadd`, `spgemm`, `hisparse`, `formats`.
+//! The commands that measure an operation over matrices: `spmv`, `spmm`, `sddmm`, `spadd`, `spgemm`, `hisparse`, `formats`.
 
 use std::path::Path;
 
@@ -46,6 +46,7 @@ fn every_case_is_measured_and_verified_on_every_device() {
         };
         // Three matrices, two numbers of columns, four types.
         assert_eq!(of("spmm", &["--columns", "1,6", "--value", "f16,bf16,f32,f64"]), (24, 0));
+        assert_eq!(of("sddmm", &["--columns", "1,6"]), (12, 0));
         // Three addends and two types; one matrix has no transpose of its shape.
         assert_eq!(of("spadd", &[]), (18, 2));
         assert_eq!(of("hisparse", &["--node", "32,64"]), (12, 0));

@@ -174,6 +174,11 @@ pub mod spmm {
     pub use crate::op::{SpmmOptions, SpmmPlan, SpmmPlanInfo};
 }
 
+/// Product of dense matrices at the nonzeros of a sparse one, `C = α (AB) ∘ pattern(C) + βC`: [`DeviceCsr::plan_sddmm`].
+pub mod sddmm {
+    pub use crate::op::{SddmmPlan, SddmmPlanInfo};
+}
+
 /// Sparse matrix times sparse matrix: [`DeviceCsr::spgemm`], [`DeviceCsr::plan_spgemm`].
 pub mod spgemm {
     pub use crate::op::{SpgemmMethod, SpgemmOptions, SpgemmPlan, SpgemmPlanInfo};

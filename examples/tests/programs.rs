@@ -62,6 +62,48 @@ fn product(a: &[Vec<f64>]) -> Vec<Vec<f64>> {
 }
 
 #[test]
+fn triangles_are_those_of_cliques() {
+    let file = File::new(CLIQUES);
+    for device in ["cpu", "simulated"] {
+        let text = passes("triangles", &["--device", device, file.path()]);
+        assert!(text.contains(": 9 triangles of 16 edges in "), "{text}"); // four in each clique, and one
+        passes("triangles", &["--device", device, "rmat:7"]);
+        passes("triangles", &["--device", device, "empty-rows:20"]);
+    }
+    let message = refuses("triangles", &["--device", "cpu", "dense:3x4"]);
+    assert!(message.contains("3 x 4") || message.contains("4 x 3"), "{message}");
+}
+
+#[test]
+fn attention_is_that_of_dense_matrices() {
+    let file = File::new(CLIQUES);
+    let expected = dense_attention(12, &[1, 2, 3]);
+    for device in ["cpu", "simulated"] {
+        let text = passes("attention", &["--device", device, file.path()]);
+        let first = text.split('[').nth(1).and_then(|rest| rest.split(']').next()).expect("the first vertex");
+        let first: Vec<f64> = first.split(", ").map(|number| number.parse().expect("a number")).collect();
+        assert_eq!(first.len(), expected.len(), "{text}");
+        let is_close = |(found, expected): (&f64, &f64)| (found - expected).abs() < 1e-6;
+        assert!(first.iter().zip(&expected).all(is_close), "{text}, but expected {expected:?}");
+        passes("attention", &["--device", device, "dense:3x4"]);
+        passes("attention", &["--device", device, "empty-rows:20"]);
+    }
+}
+
+/// The values of the first of some vertices, given its neighbors: a row of softmax(QKᵀ/4 where there are edges) V.
+fn dense_attention(vertices: usize, neighbors: &[usize]) -> Vec<f64> {
+    let number = |vertex: usize, at: usize, seed: f64| ((vertex * 16 + at) as f64 + seed) * 0.618;
+    let of = |vertex, at, seed| number(vertex, at, seed).fract() * 4.0 - 2.0;
+    let mut scores = vec![f64::NEG_INFINITY; vertices];
+    for &vertex in neighbors {
+        scores[vertex] = (0..16).map(|at| of(0, at, 0.1) * of(vertex, at, 0.2)).sum::<f64>() / 4.0;
+    }
+    let sum: f64 = scores.iter().map(|score| score.exp()).sum();
+    let mean = |at| (0..vertices).map(|vertex| scores[vertex].exp() / sum * of(vertex, at, 0.3)).sum();
+    (0..16).map(mean).collect()
+}
+
+#[test]
 fn heat_is_that_of_dense_systems() {
     for (device, side) in [("cpu", 3), ("cpu", 7), ("simulated", 4)] {
         let text = passes("heat", &["--device", device, &side.to_string()]);

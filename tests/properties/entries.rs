@@ -50,6 +50,10 @@ pub(super) fn scale_columns<V: Value, O: Offset>(device: &Device, uploaded: &mut
     changed::<V, O>(device, uploaded, DeviceCsr::scale_columns)
 }
 
+pub(super) fn softmax_rows<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    changed::<V, O>(device, uploaded, |a, _| a.softmax_rows())
+}
+
 pub(super) fn map_values<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     changed::<V, O>(device, uploaded, |a, _| a.map_values(Map::Sqrt))
 }

@@ -12,13 +12,13 @@ use evenpath::{Csr, Device, DeviceVec, Multiplies, Offset, Storage, Value, bf16,
 use super::assembly::{assemble, assemble_into, correct_rhs};
 use super::entries::{
     diagonal, filter, filter_largest, map_values, reduce_columns, reduce_rows, scale_columns, scale_rows,
-    update_values,
+    softmax_rows, update_values,
 };
 use super::products::{
     add, add_coo, add_once, add_trees, add_trees_queued, block_of_tree, diagonal_of_tree, multiply_trees,
-    norm_of_tree, select_rows, set_values, sort_rows, spgemm_mixed, spgemm_row_tiles, spgemm_row_wise,
-    spgemm_sorted, spgemm_sorted_at_once, spgemm_sorted_by_column, spmm, spmm_tree, to_coo, to_tree,
-    to_tree_queued, transpose,
+    norm_of_tree, sddmm, select_rows, set_values, sort_rows, spgemm_masked, spgemm_masked_out, spgemm_mixed,
+    spgemm_row_tiles, spgemm_row_wise, spgemm_sorted, spgemm_sorted_at_once, spgemm_sorted_by_column, spmm,
+    spmm_tree, to_coo, to_tree, to_tree_queued, transpose,
 };
 use super::sequences::{
     argmin_into, axpby, dot, dot_into, fill, map, merge_keys, merge_pairs, min_into, reduce_by_keys,
@@ -92,12 +92,15 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpMV transposed, copied", "`DeviceCsr::plan_spmv_transposed`", transposed_copied [f32 f64] [u32 u64] true, true, true;
         "SpMM, CSR", "`DeviceCsr::plan_spmm`", spmm [f16 bf16 f32 f64] [u32 u64] true, true, true;
         "SpMM, HiSparse", "`DeviceHiSparse::plan_spmm`", spmm_tree [f32 f64] [] true, true, true;
+        "SDDMM, CSR", "`DeviceCsr::plan_sddmm`", sddmm [f16 bf16 f32 f64] [u32 u64] true, true, true;
         "SpGEMM, row tiles", "`DeviceCsr::spgemm`", spgemm_row_tiles [f32 f64] [u32 u64] false, false, true;
         "SpGEMM, row-wise", "`DeviceCsr::plan_spgemm`", spgemm_row_wise [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, two-level sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, mixed", "`DeviceCsr::plan_spgemm`", spgemm_mixed [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, column sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted_by_column [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, global sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted_at_once [f32 f64] [u32 u64] false, false, true;
+        "SpGEMM, masked", "`DeviceCsr::spgemm_masked`", spgemm_masked [f32 f64] [u32 u64] false, false, true;
+        "SpGEMM, masked out", "`DeviceCsr::spgemm_masked_out`", spgemm_masked_out [f32 f64] [u32 u64] false, false, true;
         "SpGEMM, HiSparse", "`DeviceHiSparse::spgemm`", multiply_trees [f32 f64] [] false, false, true;
         "SpAdd, CSR, once", "`DeviceCsr::spadd`", add_once [f32 f64] [u32 u64] false, false, true;
         "SpAdd, CSR", "`DeviceCsr::plan_spadd`", add [f32 f64] [u32 u64] true, true, true;
@@ -120,6 +123,7 @@ pub(super) fn operations() -> Vec<Operation> {
         "rows scaled, CSR", "`DeviceCsr::scale_rows`", scale_rows [f32 f64] [u32 u64] true, true, true;
         "columns scaled, CSR", "`DeviceCsr::scale_columns`", scale_columns [f32 f64] [u32 u64] true, true, true;
         "function of the values, CSR", "`DeviceCsr::map_values`", map_values [f32 f64] [u32 u64] true, true, true;
+        "softmax of rows, CSR", "`DeviceCsr::softmax_rows`", softmax_rows [f32 f64] [u32 u64] true, true, true;
         "changed values, CSR", "`DeviceCsr::update_values`", update_values [f32 f64] [u32 u64] true, true, true;
         "diagonal, CSR", "`DeviceCsr::diagonal`", diagonal [f32 f64] [u32 u64] true, true, true;
         "rows reduced, CSR", "`DeviceCsr::reduce_rows`", reduce_rows [f32 f64] [u32 u64] true, true, true;

@@ -66,6 +66,21 @@ pub(super) fn spmm<S: Storage, O: Offset>(device: &Device, uploaded: &mut dyn Fn
     })
 }
 
+/// Multiplies matrices of `T` at the nonzeros of a matrix of the type of arithmetic.
+pub(super) fn sddmm<T: Storage, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let c = device.upload(&matrix::<T::Computed, O>()).expect("upload");
+    let values = device.upload(&numbers::<T::Computed>(c.nnz())).expect("upload");
+    let (a, b) = (dense::<T>(device, c.nrows()), dense::<T>(device, c.ncols()).into_vec());
+    let b = DeviceDense::try_new(b, COLUMNS, c.ncols(), Layout::ColumnMajor).expect("a matrix");
+    uploaded();
+    let plan = c.plan_sddmm().expect("plan");
+    Box::new(move || {
+        c.set_values_from(&values)?;
+        plan.run(T::Computed::from_f64(1.5), &a, &b, T::Computed::from_f64(0.3))?;
+        Ok(download_csr(c.clone()))
+    })
+}
+
 pub(super) fn spmm_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     product(device, a.shape(), uploaded, || {
@@ -109,6 +124,18 @@ pub(super) fn spgemm_sorted_by_column<V: Value, O: Offset>(
     uploaded: &mut dyn FnMut(),
 ) -> Run {
     spgemm::<V, O>(device, SpgemmMethod::ColumnSort, uploaded)
+}
+
+pub(super) fn spgemm_masked<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<V, O>()).expect("upload");
+    uploaded();
+    Box::new(move || Ok(download_csr(a.spgemm_masked(&a, &a, SpgemmOptions::default())?)))
+}
+
+pub(super) fn spgemm_masked_out<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<V, O>()).expect("upload");
+    uploaded();
+    Box::new(move || Ok(download_csr(a.spgemm_masked_out(&a, &a, SpgemmOptions::default())?)))
 }
 
 pub(super) fn multiply_trees<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {

@@ -1,6 +1,7 @@
 //! Sparse matrix times sparse matrix.
 
 mod hypersparse;
+mod masked;
 mod mixed;
 mod plans;
 mod products;

@@ -14,7 +14,10 @@ use proptest::prelude::*;
 
 /// For each entry of A·B, by definition: its sum in f64, the sum of the magnitudes of its products, and their
 /// number.
-fn oracle<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> BTreeMap<(usize, usize), (f64, f64, u64)> {
+pub(super) fn oracle<V: Value, O: Offset>(
+    a: &Csr<V, O>,
+    b: &Csr<V, O>,
+) -> BTreeMap<(usize, usize), (f64, f64, u64)> {
     let mut c = BTreeMap::new();
     for (row, k, left) in a.iter() {
         for (column, right) in b.row(k).expect("a row of B").iter() {
@@ -27,7 +30,7 @@ fn oracle<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> BTreeMap<(usize,
 }
 
 /// Returns whether a value equals that of the oracle within rounding.
-fn is_close<V: Value>(value: V, (sum, magnitude, count): (f64, f64, u64)) -> bool {
+pub(super) fn is_close<V: Value>(value: V, (sum, magnitude, count): (f64, f64, u64)) -> bool {
     let epsilon = if size_of::<V>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
     abs_diff_eq!(value.to_f64(), sum, epsilon = 2.0 * (count + 1) as f64 * epsilon * magnitude)
 }
@@ -331,35 +334,6 @@ fn plans() {
 }
 
 #[test]
-fn masks() {
-    for under_test in devices() {
-        let device = &under_test.device;
-        let a: Csr<f64> = banded(200, &(0..90).map(|row| [2, 0, 30, 7][row % 4]).collect::<Vec<_>>(), 3);
-        let b: Csr<f64> = banded(4000, &(0..200).map(|row| [9, 1, 0, 60][row % 4]).collect::<Vec<_>>(), 17);
-        let masks: [Csr<f32>; 3] = [
-            banded(4000, &(0..90).map(|row| [0, 4, 700, 33][row % 4]).collect::<Vec<_>>(), 5),
-            banded(4000, &[0; 90], 1),
-            banded(4000, &[1; 90], 1),
-        ];
-        let expected = oracle(&a, &b);
-        let (device_a, device_b) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
-        for mask in masks {
-            let c = device_a
-                .spgemm_masked(&device_b, &device.upload(&mask).unwrap(), SpgemmOptions::default())
-                .unwrap()
-                .download()
-                .unwrap();
-            assert_eq!(c.row_offsets(), mask.row_offsets());
-            assert_eq!(c.column_indices(), mask.column_indices());
-            for (row, column, value) in c.iter() {
-                let entry = expected.get(&(row, column)).copied().unwrap_or((0.0, 0.0, 0));
-                assert!(is_close(value, entry), "{device}: ({row}, {column}) is {value}, not {entry:?}");
-            }
-        }
-    }
-}
-
-#[test]
 fn invalid_operands_are_refused() {
     for under_test in devices() {
         let device = &under_test.device;
@@ -383,14 +357,6 @@ fn invalid_operands_are_refused() {
         let elsewhere = Device::simulated(SimulatedOptions::default());
         let other = elsewhere.upload(&banded::<f64, u32>(5, &[1; 5], 1)).unwrap();
         assert!(matches!(a.spgemm(&other, SpgemmOptions::default()), Err(OpError::Device(_))));
-
-        let mask = device.upload(&banded::<f64, u32>(5, &[1; 3], 1)).unwrap();
-        let b = device.upload(&banded::<f64, u32>(5, &[1; 5], 1)).unwrap();
-        let refused = a.spgemm_masked(&b, &mask, SpgemmOptions::default()).unwrap_err();
-        assert!(
-            matches!(refused, OpError::Shape { operand: "the mask", rows: 3, needed_rows: 2, .. }),
-            "{refused}"
-        );
     }
 }
 

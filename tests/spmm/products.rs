@@ -4,7 +4,7 @@ use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::generate;
 use evenpath::spmm::{SpmmOptions, SpmmPlan};
 use evenpath::{Compute, Csr, Device, DeviceDense, Layout, Offset, Storage, bf16, f16};
-use evenpath_tests::{SpmmOperand, devices, kernel_devices, spmm as oracle};
+use evenpath_tests::{HostDense, SpmmOperand, devices, kernel_devices, spmm as oracle};
 use proptest::prelude::*;
 
 pub(super) const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
@@ -16,48 +16,6 @@ pub(super) const PIECE: usize = 128;
 pub(super) fn among_empty_rows(lengths: &[usize]) -> Vec<usize> {
     let empty = lengths.iter().sum::<usize>() / 4 + 1;
     [lengths, &vec![0; empty]].concat()
-}
-
-/// A dense matrix of numbers that are not round, with gaps between rows or columns filled with NaN.
-struct HostDense<T> {
-    values: Vec<T>,
-    rows: usize,
-    cols: usize,
-    layout: Layout,
-    leading_dimension: usize,
-}
-
-impl<T: Storage> HostDense<T> {
-    fn new(rows: usize, cols: usize, layout: Layout, gap: usize) -> Self {
-        let (line, lines) = match layout {
-            Layout::RowMajor => (cols, rows),
-            Layout::ColumnMajor => (rows, cols),
-        };
-        let leading_dimension = line + gap;
-        let number = |i: usize| T::from_f64(((i * 7919 + 13) % 1009) as f64 / 504.0 - 1.0);
-        let values = (0..lines * leading_dimension)
-            .map(|i| if i % leading_dimension < line { number(i) } else { T::from_f64(f64::NAN) })
-            .collect();
-        Self { values, rows, cols, layout, leading_dimension }
-    }
-
-    fn place(&self, row: usize, col: usize) -> usize {
-        match self.layout {
-            Layout::RowMajor => row * self.leading_dimension + col,
-            Layout::ColumnMajor => col * self.leading_dimension + row,
-        }
-    }
-
-    fn column(&self, col: usize) -> Vec<T> {
-        (0..self.rows).map(|row| self.values[self.place(row, col)]).collect()
-    }
-
-    fn upload(&self, device: &Device) -> DeviceDense<T> {
-        let values = device.upload(&self.values).expect("upload");
-        let Self { rows, cols, layout, leading_dimension, .. } = *self;
-        DeviceDense::try_with_leading_dimension(values, rows, cols, layout, leading_dimension)
-            .expect("a matrix")
-    }
 }
 
 /// A product to run and to check.

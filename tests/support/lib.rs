@@ -3,6 +3,7 @@
 mod devices;
 #[cfg(doctest)]
 mod guide;
+mod host_dense;
 mod matrices;
 mod oracle;
 mod spmm_operand;
@@ -11,9 +12,10 @@ mod spmv_check;
 pub use devices::{
     DeviceUnderTest, device_of_each_kind, devices, kernel_devices, lose, tile_len, tile_lens, unlike_devices,
 };
+pub use host_dense::HostDense;
 pub use matrices::{
     Entries, UNLIMITED, hyb_widths, odd_row_lengths, row_lengths, scattered_squares, with_row_lengths,
 };
-pub use oracle::{Expected, spmm, spmv};
+pub use oracle::{Expected, sddmm, spmm, spmv};
 pub use spmm_operand::SpmmOperand;
 pub use spmv_check::{check_spmv, check_spmv_direct, check_spmv_with, vector};

@@ -67,6 +67,28 @@ pub fn spmm<S: Storage, T: Storage, O: Offset>(
     Expected { values, bounds }
 }
 
+/// The values c = α (AB) + βc in f64, in the order of the entries of `c`, from the rows of A and the columns of B. The bound is
+/// that of [`spmv`] with the unit roundoff ε of `V`.
+pub fn sddmm<V: Value, O: Offset, T: Storage>(
+    c: &Csr<V, O>,
+    alpha: f64,
+    row_of_a: impl Fn(usize) -> Vec<T>,
+    column_of_b: impl Fn(usize) -> Vec<T>,
+    beta: f64,
+) -> Expected {
+    let epsilon = if size_of::<V>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let entry = |(row, col, value): (usize, usize, V)| {
+        let (a, b) = (row_of_a(row), column_of_b(col));
+        let products: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a.to_f64() * b.to_f64()).collect();
+        let old = if beta == 0.0 { 0.0 } else { beta * value.to_f64() };
+        let magnitude: f64 = products.iter().map(|product| product.abs()).sum();
+        let bound = 2.0 * (a.len() + 3) as f64 * epsilon * (alpha.abs() * magnitude + old.abs());
+        (alpha * products.iter().sum::<f64>() + old, bound)
+    };
+    let (values, bounds) = c.iter().map(entry).unzip();
+    Expected { values, bounds }
+}
+
 impl Expected {
     /// Describes the first element of `actual` that is not within its bound.
     ///

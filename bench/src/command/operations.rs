@@ -134,6 +134,17 @@ pub(crate) struct Spmm {
 
 cases!(Spmm over FOR_SPMM, |this, _| Ok(this.columns.iter().copied().map(Case::Spmm).collect()));
 
+#[derive(clap::Args)]
+pub(crate) struct Sddmm {
+    /// Columns of A and rows of B.
+    #[arg(long, value_delimiter = ',', default_values_t = [32, 128])]
+    columns: Vec<usize>,
+    #[command(flatten)]
+    options: Options,
+}
+
+cases!(Sddmm over FOR_SPMM, |this, _| Ok(this.columns.iter().copied().map(Case::Sddmm).collect()));
+
 /// Exit code: 0 if everything was measured, including recorded failures; 1 if a result is wrong, or nothing could be
 /// measured; 3 if cases are left, which the same command then resumes from its file.
 #[derive(clap::Args)]

@@ -49,6 +49,8 @@ enum Command {
     RowSorting(row_sorting::Arguments),
     /// Elements that y = Ax moves on 1 to 4096 ranks, and the time that a model predicts, without running it.
     Scale(scale::Arguments),
+    /// Products of dense matrices at the nonzeros of a sparse one, beside cuSPARSE, over generated matrices, suites or a folder.
+    Sddmm(operations::Sddmm),
     /// Sums of sparse matrices, beside cuSPARSE, over suites of matrices: A + A, A + Aᵀ, A + a shifted A.
     Spadd(operations::Spadd),
     /// Sparse matrix times sparse matrix, beside cuSPARSE, over generated matrices, suites or a folder.
@@ -82,6 +84,7 @@ pub fn main() -> ExitCode {
         Command::Primitives(arguments) => primitives::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Scale(arguments) => scale::run(&arguments),
+        Command::Sddmm(arguments) => operations::run(&arguments),
         Command::Spadd(arguments) => operations::run(&arguments),
         Command::Spgemm(arguments) => operations::run(&arguments),
         Command::Spmm(arguments) => operations::run(&arguments),

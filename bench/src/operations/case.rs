@@ -13,7 +13,7 @@ use super::bench::{Bench, Measured};
 use super::spadd::{self, Addend, SparseSum};
 use super::spgemm::{self, Factors};
 use super::spmv::{self, Product, Way};
-use super::{hisparse, spmm};
+use super::{hisparse, sddmm, spmm};
 use crate::peers::{Operation, PeerValue};
 use crate::results::{Key, Op, Row, Shape};
 
@@ -24,6 +24,8 @@ pub(crate) enum Case {
     Spmv(Product),
     /// C = AB with a dense B of this many columns.
     Spmm(usize),
+    /// AB at the nonzeros of the matrix, with a dense A of this many columns.
+    Sddmm(usize),
     /// C = 1.5 A - 0.5 B.
     Spadd(SparseSum),
     /// C = AB of sparse matrices.
@@ -55,6 +57,7 @@ impl Case {
                 vec![Self::Spmv(Product::transposed(modes.collect()))]
             }
             Op::Spmm => vec![Self::Spmm(4), Self::Spmm(32)],
+            Op::Sddmm => vec![Self::Sddmm(32), Self::Sddmm(128)],
             Op::Spadd => [Addend::Itself, Addend::Shifted].map(|addend| Self::Spadd(addend.into())).into(),
             Op::Spgemm => vec![Self::Spgemm(SparseProduct {
                 factors: Factors::SquareOrOuter,
@@ -71,6 +74,7 @@ impl Case {
             Self::Spmv(product) if product.operation == Operation::Transposed => Op::SpmvTransposed,
             Self::Spmv(_) => Op::Spmv,
             Self::Spmm(_) => Op::Spmm,
+            Self::Sddmm(_) => Op::Sddmm,
             Self::Spadd(_) => Op::Spadd,
             Self::Spgemm(_) => Op::Spgemm,
             Self::Hisparse(_) => Op::Hisparse,
@@ -90,7 +94,7 @@ impl Case {
                 }
                 parts.join(", ")
             }
-            Self::Spmm(columns) => format!("{columns} columns"),
+            Self::Spmm(columns) | Self::Sddmm(columns) => format!("{columns} columns"),
             Self::Spadd(SparseSum { addend, coo }) => {
                 let methods = coo.iter().map(SpaddMethod::to_string);
                 iter::once(addend.name().to_owned()).chain(methods).collect::<Vec<_>>().join(", ")
@@ -128,6 +132,7 @@ impl Case {
         row(key, matrix, || match self {
             Self::Spmv(product) => spmv::measure(bench, matrix, product),
             Self::Spmm(columns) => spmm::measure(bench, matrix, *columns),
+            Self::Sddmm(columns) => sddmm::measure(bench, matrix, *columns),
             Self::Spadd(SparseSum { addend, coo }) => {
                 let b = addend.of(matrix).ok_or("the matrix is not square")?;
                 spadd::measure(bench, (V::from_f64(1.5), matrix), (V::from_f64(-0.5), &b), coo)
@@ -192,7 +197,7 @@ mod tests {
         for device in [Device::cpu(), simulated] {
             for kind in ["stencil5:8", "dense:3x40"] {
                 let rows = rows(&device, kind, u64::MAX);
-                assert_eq!(rows.len(), 8);
+                assert_eq!(rows.len(), 10);
                 for row in rows {
                     let figures = row.figures().unwrap_or_else(|| panic!("{row:?}"));
                     assert!(

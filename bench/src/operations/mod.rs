@@ -4,6 +4,7 @@ mod bench;
 mod case;
 pub(crate) mod hisparse;
 pub(crate) mod row_sorting;
+mod sddmm;
 pub(crate) mod spadd;
 pub(crate) mod spgemm;
 mod spmm;

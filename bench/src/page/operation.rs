@@ -19,6 +19,7 @@ pub(super) fn title(op: Op) -> String {
         Op::Spmv => "y = Ax",
         Op::SpmvTransposed => "y = Aᵀx",
         Op::Spmm => "C = AB with a dense B, the faster of both layouts",
+        Op::Sddmm => "AB at the nonzeros of C, A and B dense, the faster of both layouts of B",
         Op::Spadd => "C = 1.5 A - 0.5 B, including the pattern of C",
         Op::Spgemm => "C = AA, or AAᵀ if A is not square, including the pattern of C",
         Op::Hisparse => "y = Ax with nodes of 128 × 128, each way by itself",

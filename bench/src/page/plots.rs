@@ -130,6 +130,7 @@ fn time(op: Op, rows: &Rows<'_>) -> Plot {
     let work = match op {
         Op::Spmv | Op::SpmvTransposed | Op::Hisparse => "nonzeros",
         Op::Spmm => "nonzeros times columns of B",
+        Op::Sddmm => "nonzeros times columns of A",
         Op::Spadd => "nonzeros of A and B",
         Op::Spgemm => "products",
     };

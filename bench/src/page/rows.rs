@@ -18,6 +18,7 @@ pub(super) fn name(op: Op) -> &'static str {
         Op::Spmv => "SpMV",
         Op::SpmvTransposed => "SpMV, transposed",
         Op::Spmm => "SpMM",
+        Op::Sddmm => "SDDMM",
         Op::Spadd => "SpAdd",
         Op::Spgemm => "SpGEMM",
         Op::Hisparse => "SpMV with HiSparse",

@@ -126,6 +126,23 @@ impl Peers {
         }
     }
 
+    /// AB at the nonzeros of C, for dense matrices with this many terms: A by rows, and B in a layout. The libraries on the CPU do
+    /// not have it.
+    pub(crate) fn sddmm<V: PeerValue>(
+        &self,
+        (c, a, b): (&Csr<V>, &[V], &[V]),
+        (inner, layout): (usize, Layout),
+        repetitions: Repetitions,
+        mut each: impl FnMut(PeerRun<Vec<V>>),
+    ) {
+        if let Some(library) = &self.cusparse {
+            match library.sddmm_problem(c, (a, b), inner, layout) {
+                Ok(problem) => problem.measure(repetitions, each),
+                Err(error) => each(Peer::of_csr("cusparse", &format!("all, {layout}"), Err(error))),
+            }
+        }
+    }
+
     /// C = αA + βB.
     pub(crate) fn spadd<V: PeerValue>(
         &self,

@@ -16,6 +16,8 @@ pub(crate) enum Op {
     SpmvTransposed,
     /// C = AB, B dense.
     Spmm,
+    /// AB at the nonzeros of C, A and B dense.
+    Sddmm,
     /// C = 1.5 A - 0.5 B of sparse matrices.
     Spadd,
     /// `C = AA`, or `AAᵀ` if A is not square.
@@ -26,8 +28,15 @@ pub(crate) enum Op {
 
 impl Op {
     /// All operations.
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Spmv, Self::SpmvTransposed, Self::Spmm, Self::Spadd, Self::Spgemm, Self::Hisparse];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Spmv,
+        Self::SpmvTransposed,
+        Self::Spmm,
+        Self::Sddmm,
+        Self::Spadd,
+        Self::Spgemm,
+        Self::Hisparse,
+    ];
 
     /// Its name on the command line.
     pub(crate) fn name(self) -> &'static str {
@@ -35,6 +44,7 @@ impl Op {
             Self::Spmv => "spmv",
             Self::SpmvTransposed => "spmv-transposed",
             Self::Spmm => "spmm",
+            Self::Sddmm => "sddmm",
             Self::Spadd => "spadd",
             Self::Spgemm => "spgemm",
             Self::Hisparse => "hisparse",

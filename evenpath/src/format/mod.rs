@@ -20,6 +20,7 @@ pub(crate) mod row_order;
 mod scale;
 mod select_rows;
 mod sliced_ell;
+mod softmax;
 mod sort_rows;
 pub(crate) mod transpose;
 pub(crate) mod values;

@@ -73,27 +73,27 @@ impl<V: Storage> MatrixValues<V> {
     ///
     /// If the values are borrowed. The errors of `write`, which then has written nothing. If a copy could not be
     /// updated, its next use updates it.
-    pub(crate) fn write(
+    pub(crate) fn write<E: Into<OpError>>(
         &self,
-        write: impl FnOnce(&mut DeviceSlice<V>) -> Result<(), DeviceError>,
+        write: impl FnOnce(&mut DeviceSlice<V>) -> Result<(), E>,
     ) -> Result<(), OpError> {
         self.replace(|vector| vector.device().uninitialized(vector.len()), write)
     }
 
     /// Changes the values by `change`, which gets the current ones, and updates the copies; as
     /// [`write`](Self::write), with its errors.
-    pub(crate) fn change(
+    pub(crate) fn change<E: Into<OpError>>(
         &self,
-        change: impl FnOnce(&mut DeviceSlice<V>) -> Result<(), DeviceError>,
+        change: impl FnOnce(&mut DeviceSlice<V>) -> Result<(), E>,
     ) -> Result<(), OpError> {
         self.replace(|vector| vector.copied(), change)
     }
 
     /// Writes to the vector or, if an operation on the CPU uses it, to the one that `other` makes.
-    fn replace(
+    fn replace<E: Into<OpError>>(
         &self,
         other: impl FnOnce(&DeviceVec<V>) -> Result<DeviceVec<V>, DeviceError>,
-        write: impl FnOnce(&mut DeviceSlice<V>) -> Result<(), DeviceError>,
+        write: impl FnOnce(&mut DeviceSlice<V>) -> Result<(), E>,
     ) -> Result<(), OpError> {
         let mut current = self.current.write();
         if self.borrowed.load(Ordering::Acquire) > 0 {
@@ -101,10 +101,10 @@ impl<V: Storage> MatrixValues<V> {
         }
         let Current { vector, version } = &mut *current;
         if let Some(vector) = Arc::get_mut(vector) {
-            write(vector)?;
+            write(vector).map_err(Into::into)?;
         } else {
             let mut other = other(vector)?;
-            write(&mut other)?;
+            write(&mut other).map_err(Into::into)?;
             *vector = Arc::new(other);
         }
         if !vector.device().is_recording() {

@@ -5,6 +5,7 @@ pub(crate) mod hisparse;
 mod host_csr;
 mod operators;
 mod product;
+mod sddmm;
 mod spadd;
 mod spgemm;
 mod spmm;
@@ -12,6 +13,7 @@ mod spmv;
 mod spmv_transposed;
 
 pub use assembly::{AssemblyOptions, AssemblyPlan, AssemblyPlanInfo};
+pub use sddmm::{SddmmPlan, SddmmPlanInfo};
 pub use spadd::{ElementwisePlan, ElementwisePlanInfo, SpaddMethod};
 #[cfg(feature = "lab")]
 pub use spgemm::SpgemmPhases;

@@ -105,6 +105,11 @@ impl<V: PeerValue> Formats<V> {
         Ok(())
     }
 
+    /// The values of CSR and COO.
+    pub(super) fn values(&self) -> &Buffer<V> {
+        &self.values
+    }
+
     /// Describes the matrix in a format.
     pub(super) fn describe(&self, version: &Version, format: Format) -> Result<Descriptor, PeerError> {
         let functions = &version.functions;

@@ -61,6 +61,20 @@ functions! {
 }
 
 functions! {
+    struct Sddmm of "cuSPARSE's SDDMM";
+    // Operations on A and B, alpha, A, B, beta, C, type to compute in, algorithm.
+    fn cusparseSDDMM_bufferSize(
+        Handle, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, *mut usize,
+    ) -> c_int;
+    fn cusparseSDDMM_preprocess(
+        Handle, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address,
+    ) -> c_int;
+    fn cusparseSDDMM(
+        Handle, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address,
+    ) -> c_int;
+}
+
+functions! {
     struct SpmvPreprocess of "cuSPARSE's SpMV_preprocess";
     // The arguments of cusparseSpMV.
     fn cusparseSpMV_preprocess(

@@ -2,9 +2,11 @@
 
 mod blocks;
 mod call;
+mod dense;
 mod formats;
 mod functions;
 mod result;
+mod sddmm;
 mod spadd;
 mod spgeam;
 mod spgemm;

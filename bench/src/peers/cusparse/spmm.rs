@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use evenpath::{Csr, Layout};
 
-use super::call::{Descriptor, call, describe, factor};
+use super::call::{Descriptor, call, factor};
 use super::formats::{Format, Formats};
 use super::functions::DIRECT;
 use super::version::{Cusparse, Version};
@@ -37,14 +37,6 @@ const ALGORITHMS: [(&str, Format, c_int); 9] = [
     ("COO_ALG4", Format::Coo, 5),
     ("BSR_ALG1", Format::Bsr, 14),
 ];
-
-/// `cusparseOrder_t`, and the leading dimension of a matrix without gaps.
-fn order(layout: Layout, rows: usize, cols: usize) -> (c_int, usize) {
-    match layout {
-        Layout::ColumnMajor => (1, rows),
-        Layout::RowMajor => (2, cols),
-    }
-}
 
 impl Cusparse {
     /// Copies a problem to the GPU. `b` has `width` elements per column of the matrix, in the given layout; the
@@ -125,26 +117,6 @@ impl<V: PeerValue> SpmmProblem<'_, V> {
         let times = times_ms(runtime, repetitions, || call.run::<V>(&buffer))?;
         let bytes = call.buffer_bytes::<V>()? as u64;
         Ok(PeerTimes { times, values: None, setup_ms, bytes, result: c.download()? })
-    }
-}
-
-impl Version {
-    /// A descriptor of a dense matrix, which must have all of its elements and outlive the descriptor.
-    fn dense<V: PeerValue>(
-        &self,
-        (rows, cols): (usize, usize),
-        layout: Layout,
-        elements: &Buffer<V>,
-    ) -> Result<Descriptor, PeerError> {
-        let (order, leading) = order(layout, rows, cols);
-        let (rows, cols, leading) = (rows as i64, cols as i64, leading.max(1) as i64);
-        // SAFETY: the descriptor is written to a valid location; the elements are not accessed.
-        unsafe {
-            describe! {
-                self, self.functions, cusparseCreateDnMat(rows, cols, leading, elements, V::CUDA_TYPE, order),
-                cusparseDestroyDnMat
-            }
-        }
     }
 }
 

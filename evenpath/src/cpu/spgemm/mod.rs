@@ -9,6 +9,8 @@ mod accumulator;
 mod arrays;
 mod block;
 mod instructions;
+mod lookup;
+mod masked;
 mod ordered;
 mod pairs;
 mod product;
@@ -22,4 +24,5 @@ mod workspace;
 mod x86;
 
 pub(crate) use arrays::SpgemmArrays;
+pub(crate) use masked::MaskedSpgemm;
 pub(crate) use product::{Spgemm, in_pool};

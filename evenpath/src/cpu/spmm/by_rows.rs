@@ -13,7 +13,7 @@ const LEAST_USES: usize = 2;
 const ROWS: usize = 64;
 
 /// B in the layout of vector instructions, if that pays off.
-pub(super) enum ByRows<'a, T: Storage> {
+pub(in crate::cpu) enum ByRows<'a, T: Storage> {
     /// Rows of the type of arithmetic, and the distance between them.
     Rows(Cow<'a, [Compute<T>]>, usize),
     /// The original layout.
@@ -23,7 +23,7 @@ pub(super) enum ByRows<'a, T: Storage> {
 impl<'a, T: Storage> ByRows<'a, T> {
     /// Prepares a B of `rows` rows and `columns` columns, at least one, for an A of `nonzeros` nonzeros. If
     /// there is too little memory, B is not copied.
-    pub(super) fn new(b: Dense<'a, T>, rows: usize, columns: usize, nonzeros: usize) -> Self {
+    pub(in crate::cpu) fn new(b: Dense<'a, T>, rows: usize, columns: usize, nonzeros: usize) -> Self {
         let (row_stride, column_stride) = b.strides;
         if (column_stride == 1 || columns == 1) && T::TYPE == Compute::<T>::TYPE {
             return Self::Rows(Cow::Borrowed(bytemuck::cast_slice(b.values)), row_stride);

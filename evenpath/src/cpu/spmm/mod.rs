@@ -9,5 +9,6 @@ mod sums;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub(super) use by_rows::ByRows;
 pub(crate) use dense::{Dense, DenseMut};
 pub(crate) use product::{spmm, spmm_tasks};

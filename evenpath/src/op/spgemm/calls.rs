@@ -54,9 +54,14 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// the mask and the result are m × n. The result has the mask's pattern, with zeros where no products
     /// fall. The mask's values do not matter.
     ///
-    /// Products elsewhere are computed and left out, so the mask saves memory but no multiplications. Takes 29 bytes per row of
-    /// memory beside the values of the result, which
-    /// shares the mask's pattern; `options` say what it may take, and the method is ignored.
+    /// Only products at the mask's entries are multiplied. For each entry of A, the columns of the shorter of a row of B and a row of the
+    /// mask are looked up in the longer one, so a small mask saves most of the time of the product. The result shares the
+    /// mask's pattern. On devices with kernels it takes, beside its values, about 16 bytes per row and per nonzero of A, and half a value
+    /// per product at most. `options` say what it may take; the method is ignored.
+    ///
+    /// Products are added in the order of A's entries; on devices with kernels, those of a row with more than a thousand lookups in
+    /// parts of such a row, whose sums are then added in their order. So the values are bitwise the same from run to run, and on all
+    /// GPUs, real and simulated.
     ///
     /// ```
     /// use evenpath::spgemm::SpgemmOptions;
@@ -82,6 +87,37 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         options: SpgemmOptions,
     ) -> Result<Self, OpError> {
         masked::multiply(SpgemmOperands::check(self, b)?, mask, options)
+    }
+
+    /// Computes the entries of A·B where `mask` has none: those of [`spgemm`](Self::spgemm) without the mask's. A is m × k,
+    /// B is k × n, the mask and the result are m × n. The mask's values do not matter.
+    ///
+    /// The whole product is computed first, as `options` say, and then the mask's entries are left out of it.
+    ///
+    /// ```
+    /// use evenpath::spgemm::SpgemmOptions;
+    /// use evenpath::{Csr, Device};
+    ///
+    /// // A path of three vertices: who is two steps away, and no neighbor?
+    /// let device = Device::cpu();
+    /// let a = Csr::from_triplets(3, 3, [(0, 1, 1.0), (1, 0, 1.0), (1, 2, 1.0), (2, 1, 1.0)])?;
+    /// let itself = Csr::from_triplets(3, 3, [(0, 0, 1.0), (1, 1, 1.0), (2, 2, 1.0)])?;
+    /// let (a, itself) = (device.upload(&a)?, device.upload(&itself)?);
+    /// let two_steps = a.spgemm_masked_out(&a, &itself, SpgemmOptions::default())?.download()?;
+    /// assert!(two_steps.iter().eq([(0, 2, 1.0), (2, 0, 1.0)]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`spgemm_masked`](Self::spgemm_masked).
+    pub fn spgemm_masked_out<M: Value>(
+        &self,
+        b: &Self,
+        mask: &DeviceCsr<M, O>,
+        options: SpgemmOptions,
+    ) -> Result<Self, OpError> {
+        masked::multiply_outside(SpgemmOperands::check(self, b)?, mask, options)
     }
 
     /// Prepares C = A·B for changing values ([`set_values`](Self::set_values)): finds everything that only

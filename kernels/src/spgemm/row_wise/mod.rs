@@ -33,6 +33,7 @@ mod stage;
 mod window;
 mod work;
 
+pub(in crate::spgemm) use entries::RowEntries;
 pub(in crate::spgemm) use work::{each_long_row, each_row_of_b};
 
 pub use add_ranked::{add_ranked_shared_bytes, SpgemmAddRanked};
@@ -47,4 +48,4 @@ pub use ranked::{
 pub use rows::{ResultEntries, ResultPattern, RowList, RowWork};
 pub use spans::Spans;
 pub use window::{window_shared_bytes, SpgemmWindowCount, SpgemmWindowFill, WINDOW_COLUMNS};
-pub use work::{SpgemmLongRowWork, SpgemmMaskWork, SpgemmRowWork};
+pub use work::{SpgemmLongRowWork, SpgemmRowWork};

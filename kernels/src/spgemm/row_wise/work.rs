@@ -214,35 +214,3 @@ impl<O: Offset> SpgemmLongRowWork<O> {
         }
     }
 }
-
-kernel! {
-    /// The same as [`SpgemmRowWork`], for a given pattern of C: each row's length and columns. One thread per row.
-    pub struct SpgemmMaskWork<O: Offset> {
-        /// The pattern.
-        pub mask: GlobalPattern<O>,
-        /// Output: the work of each row, with entries in place of products.
-        pub work: RowWork,
-    }
-    shared: 0;
-    body: SpgemmMaskWork::mask_work::<BLOCK>;
-    entry: spgemm_mask_work_{O} in spgemm_plan: O in [u32, u64], 256 x 1;
-}
-
-impl<O: Offset> SpgemmMaskWork<O> {
-    #[device]
-    fn mask_work<const BLOCK: usize>(self, _: Arena) {
-        let row = thread::global_index::<BLOCK>() as u32;
-        let Self { mask, work } = self;
-        if row >= mask.rows {
-            return;
-        }
-        let own = mask.entries_if(row, true);
-        work.end(mask.rows);
-        let (mut first, mut last) = (u32::MAX, 0);
-        if own.len > 0 {
-            first = mask.column_if(own, 0, true);
-            last = mask.column_if(own, own.len - 1, true);
-        }
-        work.store(row, u64::from(own.len), first, last);
-    }
-}

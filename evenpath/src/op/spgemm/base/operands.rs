@@ -2,7 +2,7 @@
 
 use evenpath_kernels::GlobalCsr;
 
-use crate::cpu::Spgemm;
+use crate::cpu::{MaskedSpgemm, Spgemm};
 use crate::device::Device;
 use crate::format::DeviceCsr;
 use crate::format::canonical::check_canonical;
@@ -70,6 +70,19 @@ impl<V: Value, O: Offset> SpgemmCall<'_, V, O> {
         match (a.pattern().host_view(&self.a_values), b.pattern().host_view(&self.b_values)) {
             // SAFETY: the operands were checked.
             (Some(a), Some(b)) => unsafe { Spgemm::new(a, b) },
+            _ => unreachable!("the CPU's buffers are the host's"),
+        }
+    }
+
+    /// The product on the CPU at the entries of a mask, given by its row offsets and column indices.
+    pub(in crate::op::spgemm) fn under_mask<'a>(
+        &'a self,
+        row_offsets: &'a [O],
+        column_indices: &'a [u32],
+    ) -> MaskedSpgemm<'a, V, O> {
+        let SpgemmOperands { a, b } = self.operands;
+        match (a.pattern().host_view(&self.a_values), b.pattern().host_view(&self.b_values)) {
+            (Some(a), Some(b)) => MaskedSpgemm { a, b, mask: (row_offsets, column_indices) },
             _ => unreachable!("the CPU's buffers are the host's"),
         }
     }

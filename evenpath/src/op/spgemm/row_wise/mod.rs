@@ -5,5 +5,4 @@ mod fill;
 mod strategy;
 mod target;
 
-pub(super) use self::target::Target;
-pub(super) use strategy::{RowWise, fill_known, kernels};
+pub(super) use strategy::{RowWise, kernels};

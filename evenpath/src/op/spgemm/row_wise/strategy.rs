@@ -11,12 +11,10 @@ use super::target::Target;
 use super::{destinations, fill};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::DevicePattern;
-use crate::op::spgemm::base::{
-    ProductArrays, SpgemmCall, SpgemmOperands, Workspace, convert_offsets, result_arrays,
-};
+use crate::op::spgemm::base::{ProductArrays, SpgemmOperands, Workspace, convert_offsets, result_arrays};
 use crate::op::spgemm::method::SpgemmMethod;
 use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, SortedRegion, Strategy};
-use crate::op::spgemm::symbolic::{ClassifiedRows, Symbolic};
+use crate::op::spgemm::symbolic::Symbolic;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::{Offset, Value};
@@ -133,13 +131,4 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
         let sorted = SortedRegion::default();
         Info { method: SpgemmMethod::RowWise, products, nonzeros, kept_bytes, sorted }
     }
-}
-
-/// Writes the values of C for a pattern that is given.
-pub(in crate::op::spgemm) fn fill_known<V: Value, O: Offset>(
-    rows: &ClassifiedRows,
-    product: &SpgemmCall<'_, V, O>,
-    target: Target<'_, V>,
-) -> Result<(), OpError> {
-    fill::fill(rows, product, target, None)
 }

@@ -1,6 +1,6 @@
 //! The products of each row, and the columns that they span.
 
-use evenpath_kernels::spgemm::{RowWork, SpgemmLongRowWork, SpgemmMaskWork, SpgemmRowWork};
+use evenpath_kernels::spgemm::{RowWork, SpgemmLongRowWork, SpgemmRowWork};
 
 use evenpath_simt::GlobalMut;
 
@@ -79,16 +79,6 @@ impl RowProducts {
         };
         // SAFETY: as above; the listed rows are rows of A.
         unsafe { launch.launch(kernel) }?;
-        Ok(work)
-    }
-
-    /// Entries of each row of a pattern.
-    pub(super) fn of_pattern<O: Offset>(pattern: &DevicePattern<O>) -> Result<Self, OpError> {
-        let device = pattern.row_offsets.device();
-        let mut work = Self::with_room(device, pattern.rows)?;
-        let launch = device.kernel().threads(pattern.rows)?;
-        // SAFETY: as above.
-        unsafe { launch.launch(SpgemmMaskWork { mask: pattern.view(), work: work.view_mut() }) }?;
         Ok(work)
     }
 }

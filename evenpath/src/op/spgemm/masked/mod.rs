@@ -1,0 +1,8 @@
+//! Products under a mask.
+
+mod complement;
+mod kernels;
+mod multiply;
+
+pub(super) use complement::multiply_outside;
+pub(super) use multiply::multiply;
