@@ -50,6 +50,7 @@ impl<V: Value, O: Offset> Upload for Bsr<V, O> {
     type OnDevice = DeviceBsr<V, O>;
 
     fn upload_to(&self, device: &Device) -> Result<DeviceBsr<V, O>, DeviceError> {
+        device.check_threads()?;
         let (row_offsets, size) = (self.row_offsets(), self.block_size());
         let tiles = match device.kind() {
             DeviceKind::Cpu => BsrTiles::new(row_offsets, size),

@@ -4,9 +4,8 @@ use evenpath_kernels::bsr::BsrSpmm;
 use evenpath_simt::thread::WARP_SIZE;
 
 use super::combine::dense_with_numbers;
-use crate::bsr::DeviceBsr;
 use crate::format::dense::check_dense;
-use crate::format::{DeviceDense, Layout};
+use crate::format::{DeviceBsr, DeviceDense, Layout};
 use crate::operand::check::check_countable;
 use crate::operand::{Factor, OpError};
 use crate::sequence::vector::update;

@@ -8,7 +8,7 @@ use crate::cpu::{SpmvBatch, SpmvBatchOperands};
 use crate::device::{DeviceKind, DeviceSlice, DeviceVec};
 use crate::format::DeviceCsr;
 use crate::format::row_pieces::RowPieces;
-use crate::operand::check::check_vector;
+use crate::operand::check::{check_countable, check_vector};
 use crate::operand::{Factor, OpError};
 use crate::sequence::combine::with_numbers;
 use crate::sequence::vector::update;
@@ -60,8 +60,9 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// If there are 2³² matrices or more, this thread captures a graph, there is too little memory (a value for each matrix and piece of a
     /// long row, which has 64 nonzeros or more), or the device was lost.
     pub fn plan_spmv_batch(&self, batch: usize) -> Result<SpmvBatchPlan<V, O>, OpError> {
-        crate::operand::check::check_countable("a batch", batch)?;
+        check_countable("a batch", batch)?;
         let device = self.device();
+        device.check_threads()?;
         let pattern = self.pattern();
         if device.kind() == DeviceKind::Cpu {
             let arrays = (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice());
