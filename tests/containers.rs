@@ -43,6 +43,10 @@ fn matrices_round_trip() {
                 let sliced = a.to_sliced_ell(options).expect("sliced ELL");
                 assert_returns!(device, &sliced, sliced);
             }
+            for block_size in [1, 3, 16] {
+                let bsr = a.to_bsr(block_size).expect("BSR");
+                assert_returns!(device, &bsr, bsr);
+            }
             for width in hyb_widths() {
                 let options = HybOptions::default().with_width(width).with_limit(UNLIMITED);
                 let hyb = a.to_hyb(options).expect("HYB");

@@ -57,6 +57,10 @@ fn products<V: Value>(device: &Device, host: &Csr<V>) -> Result<Vec<Product<V>>,
         let hyb = device.upload(&hyb)?;
         add!(format!("HYB, {width:?}"), hyb.spmv);
     }
+    for block_size in [3, 7] {
+        let bsr = device.upload(&host.to_bsr(block_size)?)?;
+        add!(format!("BSR, blocks of {block_size}"), bsr.spmv);
+    }
     let ell = host.to_ell(UNLIMITED)?;
     let (ell, ell_r) = (device.upload(&ell)?, device.upload(&EllR(&ell))?);
     add!("ELL".into(), ell.spmv);

@@ -151,6 +151,15 @@ fn products_with_a_vector() {
         |device| device.upload(&sliced).unwrap(),
         |a, x, beta, y| a.spmv(2.0, x, beta, y),
     );
+    for block_size in [3, 7] {
+        let bsr = a.to_bsr(block_size).unwrap();
+        drive_product(
+            &format!("BSR, blocks of {block_size}"),
+            false,
+            |device| device.upload(&bsr).unwrap(),
+            |a, x, beta, y| a.spmv(2.0, x, beta, y),
+        );
+    }
     drive_product(
         "HYB",
         true,

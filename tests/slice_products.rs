@@ -79,6 +79,10 @@ fn other_products<V: Value>(device: &Device, a: &Csr<V>) -> Vec<Product<V>> {
         ("ELL-R".into(), Box::new(move |x, y| ell_r.spmv(two, x, half, y))),
         ("sliced ELL".into(), Box::new(move |x, y| sliced.spmv(two, x, half, y))),
     ];
+    for block_size in [2, 3, 4, 7] {
+        let bsr = device.upload(&a.to_bsr(block_size).expect("BSR")).expect("memory");
+        runs.push((format!("BSR, blocks of {block_size}"), Box::new(move |x, y| bsr.spmv(two, x, half, y))));
+    }
     for method in hisparse::SpmvMethod::ALL {
         let plan = tree.plan_spmv(hisparse::SpmvOptions::default().with_method(method)).expect("a plan");
         runs.push((format!("HiSparse, {method}"), Box::new(move |x, y| plan.run(two, x, half, y))));

@@ -165,7 +165,8 @@ fn every_format_is_measured_and_right() {
     for device in ["cpu", "simulated"] {
         let (_, rows) = rows("formats", &["--device", device, "--generate", "stencil5:30"]);
         for (row, bytes) in rows.iter().zip([8, 4]) {
-            let formats = ["CSR", "COO", "ELL", "ELL-R", "sliced ELL", "SELL-32-512", "SELL-32-all", "HYB"];
+            let formats =
+                ["CSR", "COO", "ELL", "ELL-R", "sliced ELL", "SELL-32-512", "SELL-32-all", "HYB", "BSR"];
             assert_eq!(names(row), formats);
             let ell = &ours(row)[2];
             assert_eq!(

@@ -24,7 +24,7 @@ pub use crate::operand::OpError;
 
 use crate::Storage;
 use crate::dense::InvalidDense;
-use crate::matrix::{InvalidCoo, InvalidCsr, InvalidEll, InvalidHyb, InvalidSlicedEll};
+use crate::matrix::{InvalidBsr, InvalidCoo, InvalidCsr, InvalidEll, InvalidHyb, InvalidSlicedEll};
 
 /// Any error of this crate, for functions that meet several. Each converts to it, so that `?` works.
 ///
@@ -92,4 +92,4 @@ macro_rules! from_refused {
     )*};
 }
 
-from_refused!(InvalidCsr<V, O> InvalidCoo<V> InvalidEll<V> InvalidSlicedEll<V> InvalidHyb<V>);
+from_refused!(InvalidCsr<V, O> InvalidBsr<V, O> InvalidCoo<V> InvalidEll<V> InvalidSlicedEll<V> InvalidHyb<V>);

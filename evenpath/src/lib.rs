@@ -26,6 +26,7 @@
 //! |---|---|---|
 //! | [`csr`] | [`Csr`] | [`DeviceCsr`] |
 //! | [`coo`] | [`Coo`] | [`DeviceCoo`](coo::DeviceCoo) |
+//! | [`bsr`] | [`Bsr`] | [`DeviceBsr`](bsr::DeviceBsr) |
 //! | [`ell`] | [`Ell`], [`SlicedEll`] | [`DeviceEll`](ell::DeviceEll), [`DeviceEllR`](ell::DeviceEllR), [`DeviceSlicedEll`](ell::DeviceSlicedEll) |
 //! | [`hyb`] | [`Hyb`] | [`DeviceHyb`](hyb::DeviceHyb) |
 //! | [`hisparse`] | [`HiSparse`] | [`DeviceHiSparse`](hisparse::DeviceHiSparse) |
@@ -95,6 +96,15 @@ pub mod coo {
     pub use crate::matrix::{Coo, Duplicates, InvalidCoo};
 }
 
+/// Block compressed sparse rows: dense blocks of one size.
+///
+/// [`Csr::to_bsr`] converts to it; [`Csr::detect_block_size`] finds a size. Many small matrices of different sizes are better one
+/// matrix with these on its diagonal, in CSR.
+pub mod bsr {
+    pub use crate::format::DeviceBsr;
+    pub use crate::matrix::{Bsr, InvalidBsr, MAX_BLOCK_SIZE};
+}
+
 /// ELL, ELL-R and sliced ELL: rows padded to a common length.
 pub mod ell {
     pub use crate::format::{DeviceEll, DeviceEllR, DeviceSlicedEll, EllR};
@@ -157,19 +167,22 @@ pub mod hisparse {
 
 /// Sparse matrix times dense vector, y = αAx + βy and y = αAᵀx + βy.
 ///
-/// [`DeviceCsr::plan_spmv`] and [`DeviceCsr::plan_spmv_transposed`] make plans; [`DeviceCsr::spmv`] is one
+/// [`DeviceCsr::plan_spmv`] and [`DeviceCsr::plan_spmv_transposed`] make plans, [`DeviceCsr::plan_spmv_batch`] one for many matrices with
+/// one pattern; [`DeviceCsr::spmv`] is one
 /// product without a plan. [`DeviceCsr::plan_spmv_mixed`] and [`DeviceCsr::spmv_mixed`] take vectors of another type than the matrix's
-/// values. Matrices in the formats [`coo`], [`ell`] and [`hyb`] have only a method `spmv`, which
+/// values. Matrices in the formats [`coo`], [`bsr`], [`ell`] and [`hyb`] have only a method `spmv`, which
 /// needs none; those of [`hisparse`] have plans of their own.
 pub mod spmv {
     pub use crate::op::{
-        SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTransposedMethod,
-        SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo, SpmvTuning,
+        SpmvBatchPlan, SpmvBatchPlanInfo, SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo,
+        SpmvTiming, SpmvTransposedMethod, SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo,
+        SpmvTuning,
     };
     pub use crate::policy::Tile;
 }
 
-/// Sparse matrix times dense matrix, `C = αAB + βC`: [`DeviceCsr::plan_spmm`], [`DeviceCsr::plan_spmm_mixed`].
+/// Sparse matrix times dense matrix, `C = αAB + βC`: [`DeviceCsr::plan_spmm`], [`DeviceCsr::plan_spmm_mixed`];
+/// [`DeviceBsr::spmm`](bsr::DeviceBsr::spmm) without a plan.
 pub mod spmm {
     pub use crate::op::{SpmmOptions, SpmmPlan, SpmmPlanInfo};
 }
@@ -193,5 +206,5 @@ pub mod spadd {
 
 // Names that modules of this crate import from each other.
 pub(crate) use device::{DeviceError, DeviceKind};
-pub(crate) use matrix::{CsrView, Duplicates, Ell, Hyb, MatrixError, RowOrder, SlicedEll};
+pub(crate) use matrix::{Bsr, CsrView, Duplicates, Ell, Hyb, MatrixError, RowOrder, SlicedEll};
 pub(crate) use operand::OpError;

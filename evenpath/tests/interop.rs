@@ -135,6 +135,8 @@ fn every_format_round_trips() -> Result<(), MatrixError> {
     let a: Csr<f64, u64> = Csr::from_triplets(4, 5, entries)?.try_into_offsets().unwrap();
     assert_eq!(round_trip(&a), a);
     assert_eq!(round_trip(&a.to_coo()?).to_csr_with_offsets::<u64>(Duplicates::Keep)?, a);
+    let bsr = a.to_bsr(2)?;
+    assert!(round_trip(&bsr) == bsr);
     let ell = a.to_ell(PaddingLimit::default())?;
     assert!(round_trip(&ell) == ell);
     let options = SlicedEllOptions::default().with_slice_height(2).with_sorting_scope(4);

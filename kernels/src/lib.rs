@@ -11,6 +11,7 @@
 
 pub mod assembly;
 pub mod block;
+pub mod bsr;
 pub mod coo;
 pub mod csr_rows;
 pub mod elementary;
@@ -25,6 +26,7 @@ pub mod matrix;
 pub mod merge;
 pub mod norm;
 pub mod offset;
+pub mod pieces;
 pub mod reduce;
 pub mod scan;
 pub mod sddmm;
@@ -35,6 +37,7 @@ pub mod spadd;
 pub mod spgemm;
 pub mod spmm;
 pub mod spmv;
+pub mod spmv_batch;
 pub mod testing;
 mod unroll;
 pub mod update;

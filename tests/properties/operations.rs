@@ -15,10 +15,10 @@ use super::entries::{
     softmax_rows, update_values,
 };
 use super::products::{
-    add, add_coo, add_once, add_trees, add_trees_queued, block_of_tree, diagonal_of_tree, multiply_trees,
-    norm_of_tree, sddmm, select_rows, set_values, sort_rows, spgemm_masked, spgemm_masked_out, spgemm_mixed,
-    spgemm_row_tiles, spgemm_row_wise, spgemm_sorted, spgemm_sorted_at_once, spgemm_sorted_by_column, spmm,
-    spmm_tree, to_coo, to_tree, to_tree_queued, transpose,
+    add, add_coo, add_once, add_trees, add_trees_queued, block_of_tree, diagonal_blocks, diagonal_of_tree,
+    multiply_trees, norm_of_tree, sddmm, select_rows, set_values, sort_rows, spgemm_masked,
+    spgemm_masked_out, spgemm_mixed, spgemm_row_tiles, spgemm_row_wise, spgemm_sorted, spgemm_sorted_at_once,
+    spgemm_sorted_by_column, spmm, spmm_bsr, spmm_tree, to_coo, to_tree, to_tree_queued, transpose,
 };
 use super::sequences::{
     argmin_into, axpby, dot, dot_into, fill, map, merge_keys, merge_pairs, min_into, reduce_by_keys,
@@ -84,6 +84,8 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpMV, ELL-R", "`DeviceEllR::spmv`", spmv_ell_r [f32 f64] [] true, true, true;
         "SpMV, sliced ELL", "`DeviceSlicedEll::spmv`", spmv_sliced_ell [f32 f64] [] true, true, true;
         "SpMV, HYB", "`DeviceHyb::spmv`", spmv_hyb [f32 f64] [] true, true, true;
+        "SpMV, BSR", "`DeviceBsr::spmv`", spmv_bsr [f32 f64] [u32 u64] true, true, true;
+        "SpMV, CSR, batch", "`DeviceCsr::plan_spmv_batch`", spmv_batch [f32 f64] [u32 u64] true, true, true;
         "SpMV, HiSparse, copied", "`DeviceHiSparse::plan_spmv`", spmv_tree_copied [f32 f64] [] true, true, true;
         "SpMV, HiSparse, leaves", "`DeviceHiSparse::plan_spmv`", spmv_tree_leaves [f32 f64] [] true, true, true;
         "SpMV, HiSparse, queues", "`DeviceHiSparse::plan_spmv_queued`", spmv_tree_queued [f32 f64] [] true, true, false;
@@ -91,6 +93,7 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpMV transposed, unordered", "`DeviceCsr::plan_spmv_transposed`", transposed_unordered [f32 f64] [u32 u64] true, true, false;
         "SpMV transposed, copied", "`DeviceCsr::plan_spmv_transposed`", transposed_copied [f32 f64] [u32 u64] true, true, true;
         "SpMM, CSR", "`DeviceCsr::plan_spmm`", spmm [f16 bf16 f32 f64] [u32 u64] true, true, true;
+        "SpMM, BSR", "`DeviceBsr::spmm`", spmm_bsr [f32 f64] [u32 u64] true, true, true;
         "SpMM, HiSparse", "`DeviceHiSparse::plan_spmm`", spmm_tree [f32 f64] [] true, true, true;
         "SDDMM, CSR", "`DeviceCsr::plan_sddmm`", sddmm [f16 bf16 f32 f64] [u32 u64] true, true, true;
         "SpGEMM, row tiles", "`DeviceCsr::spgemm`", spgemm_row_tiles [f32 f64] [u32 u64] false, false, true;
@@ -128,6 +131,7 @@ pub(super) fn operations() -> Vec<Operation> {
         "diagonal, CSR", "`DeviceCsr::diagonal`", diagonal [f32 f64] [u32 u64] true, true, true;
         "rows reduced, CSR", "`DeviceCsr::reduce_rows`", reduce_rows [f32 f64] [u32 u64] true, true, true;
         "columns reduced, CSR", "`DeviceCsr::reduce_columns`", reduce_columns [f32 f64] [u32 u64] false, false, true;
+        "blocks of the diagonal, BSR", "`DeviceBsr::diagonal_blocks`", diagonal_blocks [f32 f64] [u32 u64] true, true, true;
         "filter, CSR", "`DeviceCsr::filter`", filter [f32 f64] [u32 u64] false, false, true;
         "largest of rows, CSR", "`DeviceCsr::filter`", filter_largest [f32 f64] [u32 u64] false, false, true;
         "scan", "`scan::values`", scan [u32 i32 u64 f32 f64] [] true, true, true;
@@ -240,6 +244,24 @@ without_plan! {
     spmv_ell_r: |a, device| device.upload(&EllR(&a.to_ell(PaddingLimit::Bytes(u64::MAX)).expect("ELL")));
     spmv_sliced_ell: |a, device| device.upload(&a.to_sliced_ell(SlicedEllOptions::default()).expect("sliced"));
     spmv_hyb: |a, device| device.upload(&a.to_hyb(HybOptions::default()).expect("HYB"));
+}
+
+/// Block rows of which some are cut.
+fn spmv_bsr<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<V, O>().to_bsr(3).expect("BSR")).expect("upload");
+    let x = device.upload(&numbers::<V>(a.ncols())).expect("upload");
+    uploaded();
+    product(device, a.nrows(), x, move |x, y| a.spmv(V::ONE, x, V::ZERO, y))
+}
+
+fn spmv_batch<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    const BATCH: usize = 3;
+    let a = device.upload(&matrix::<V, O>()).expect("upload");
+    let values = device.upload(&numbers::<V>(BATCH * a.nnz())).expect("upload");
+    let x = device.upload(&numbers::<V>(BATCH * a.ncols())).expect("upload");
+    uploaded();
+    let plan = a.plan_spmv_batch(BATCH).expect("plan");
+    product(device, BATCH * a.nrows(), x, move |x, y| plan.run(V::ONE, &values, x, V::ZERO, y))
 }
 
 pub(super) fn tree<V: Value>(device: &Device) -> DeviceHiSparse<V, 64> {

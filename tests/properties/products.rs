@@ -81,6 +81,17 @@ pub(super) fn sddmm<T: Storage, O: Offset>(device: &Device, uploaded: &mut dyn F
     })
 }
 
+pub(super) fn spmm_bsr<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<V, O>().to_bsr(3).expect("BSR")).expect("upload");
+    product(device, a.shape(), uploaded, || Box::new(move |b, c| a.spmm(V::ONE, b, V::ZERO, c)))
+}
+
+pub(super) fn diagonal_blocks<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<V, O>().to_bsr(3).expect("BSR")).expect("upload");
+    uploaded();
+    Box::new(move || Ok(download(a.diagonal_blocks()?)))
+}
+
 pub(super) fn spmm_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     product(device, a.shape(), uploaded, || {

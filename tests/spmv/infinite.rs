@@ -65,6 +65,10 @@ fn other_formats() {
                 "sliced ELL",
                 device.upload(&a.to_sliced_ell(options).expect("sliced ELL")).expect("upload")
             );
+            for block_size in [2, 3, 7] {
+                let bsr = a.to_bsr(block_size).expect("BSR");
+                run!("BSR", device.upload(&bsr).expect("upload"));
+            }
             run!("COO", device.upload(&a.to_coo().expect("COO")).expect("upload"));
             for width in [0, 1, 2, 100] {
                 let options = HybOptions::default()

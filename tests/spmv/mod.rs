@@ -1,5 +1,6 @@
 //! Sparse matrix times dense vector.
 
+mod batch;
 mod direct;
 mod half;
 mod hot_columns;

@@ -206,7 +206,8 @@ cases!(Spgemm over FOR_SPGEMM, |this, _| {
 
 #[derive(clap::Args)]
 pub(crate) struct Spmv {
-    /// Methods by name, or `all` of the device; `may-copy`, the choice among those that may copy; `direct`, a product without a plan; a
+    /// Methods by name, or `all` of the device; `may-copy`, the choice among those that may copy; `direct`, a product without a plan;
+    /// `bsr`, BSR with the block size that takes the fewest bytes, `bsr-3` with blocks of 3 x 3; a
     /// name with `+plan`, planning for each product; with the transpose, modes.
     /// [default: auto; all modes]
     #[arg(long, value_delimiter = ',')]

@@ -4,6 +4,7 @@
 //! Results are bitwise identical for any number of threads.
 
 mod assembly;
+mod bsr;
 mod coo;
 mod coordinates;
 mod ell;
@@ -20,10 +21,12 @@ mod spadd;
 mod spgemm;
 mod spmm;
 mod spmv;
+mod spmv_batch;
 mod spmv_transposed;
 mod vector;
 
 pub(crate) use assembly::{FixedColumns, TripletIndices, TripletPart, sum_runs};
+pub(crate) use bsr::{BsrArrays, BsrTiles};
 pub(crate) use coo::{add_coo, scale};
 pub(crate) use coordinates::{coordinate_keys, first_pair, scaled, split_coordinates};
 pub(crate) use ell::{PaddedRows, gather, spmv_padded};
@@ -36,7 +39,8 @@ pub(crate) use softmax::softmax_rows;
 pub(crate) use sort::{sort, sort_by_offsets, sort_pairs, sort_pairs_by_offsets};
 pub(crate) use spadd::{RowMerge, write_row_offsets};
 pub(crate) use spgemm::{MaskedSpgemm, Spgemm, SpgemmArrays, in_pool};
-pub(crate) use spmm::{Dense, DenseMut, spmm, spmm_tasks};
+pub(crate) use spmm::{Dense, DenseMut, spmm, spmm_bsr, spmm_tasks};
 pub(crate) use spmv::{SpmvCut, SpmvGroups, SpmvTiles};
+pub(crate) use spmv_batch::{SpmvBatch, SpmvBatchOperands};
 pub(crate) use spmv_transposed::{spmv_transposed, spmv_transposed_pieces};
 pub(crate) use vector::{axpby, divide_elements, dot, extreme, iota, map, multiply_elements, norm2, sum};

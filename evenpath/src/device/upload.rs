@@ -11,6 +11,7 @@ use super::handle::Device;
 /// | `[T]`, `[T; N]`, `Vec<T>` | [`DeviceVec<T>`](crate::DeviceVec) |
 /// | [`Csr`](crate::Csr) | [`DeviceCsr`](crate::DeviceCsr) |
 /// | [`Coo`](crate::Coo) | [`DeviceCoo`](crate::coo::DeviceCoo) |
+/// | [`Bsr`](crate::bsr::Bsr) | [`DeviceBsr`](crate::bsr::DeviceBsr) |
 /// | [`Ell`](crate::ell::Ell) | [`DeviceEll`](crate::ell::DeviceEll) |
 /// | [`EllR`](crate::ell::EllR) | [`DeviceEllR`](crate::ell::DeviceEllR) |
 /// | [`SlicedEll`](crate::ell::SlicedEll) | [`DeviceSlicedEll`](crate::ell::DeviceSlicedEll) |

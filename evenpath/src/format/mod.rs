@@ -1,6 +1,7 @@
 //! Formats of matrices in a device's memory, and conversions between them.
 
 mod access;
+mod bsr;
 pub(crate) mod canonical;
 mod coo;
 pub(crate) mod coordinates;
@@ -17,6 +18,7 @@ pub(crate) mod offsets;
 pub(crate) mod path_tiles;
 mod reduction;
 pub(crate) mod row_order;
+pub(crate) mod row_pieces;
 mod scale;
 mod select_rows;
 mod sliced_ell;
@@ -25,6 +27,7 @@ mod sort_rows;
 pub(crate) mod transpose;
 pub(crate) mod values;
 
+pub use bsr::DeviceBsr;
 pub use coo::DeviceCoo;
 pub use csr::DeviceCsr;
 pub use dense::{DeviceDense, InvalidDense, Layout};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::serde_values::{SerdeValues, serialize_scale};
 use crate::scale::Scale;
-use crate::{Coo, Csr, Ell, HiSparse, Hyb, Offset, RowOrder, SlicedEll, Storage, Value};
+use crate::{Bsr, Coo, Csr, Ell, HiSparse, Hyb, Offset, RowOrder, SlicedEll, Storage, Value};
 
 /// An array, borrowed for writing, owned after reading.
 type Array<'a, T> = Cow<'a, [T]>;
@@ -43,6 +43,41 @@ impl<'de, V: Storage + Deserialize<'de>, O: Offset + Deserialize<'de>> Deseriali
         let CsrArrays { rows, cols, row_offsets, column_indices, values } = arrays;
         let (row_offsets, column_indices) = (row_offsets.into_owned(), column_indices.into_owned());
         Self::try_new(rows, cols, row_offsets, column_indices, values.into_owned()).map_err(D::Error::custom)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "Bsr")]
+struct BsrArrays<'a, V: Storage, O: Clone> {
+    rows: usize,
+    cols: usize,
+    block_size: usize,
+    row_offsets: Array<'a, O>,
+    column_indices: Array<'a, u32>,
+    values: SerdeValues<'a, V>,
+}
+
+impl<V: Value + Serialize, O: Offset + Serialize> Serialize for Bsr<V, O> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let arrays = BsrArrays {
+            rows: self.nrows(),
+            cols: self.ncols(),
+            block_size: self.block_size(),
+            row_offsets: self.row_offsets().into(),
+            column_indices: self.column_indices().into(),
+            values: self.values().into(),
+        };
+        arrays.serialize(serializer)
+    }
+}
+
+impl<'de, V: Value + Deserialize<'de>, O: Offset + Deserialize<'de>> Deserialize<'de> for Bsr<V, O> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let arrays = BsrArrays::deserialize(deserializer)?;
+        let BsrArrays { rows, cols, block_size, row_offsets, column_indices, values } = arrays;
+        let (row_offsets, column_indices) = (row_offsets.into_owned(), column_indices.into_owned());
+        Self::try_new(rows, cols, block_size, row_offsets, column_indices, values.into_owned())
+            .map_err(D::Error::custom)
     }
 }
 

@@ -7,7 +7,7 @@ use thiserror::Error;
 #[cfg(feature = "faer")]
 use super::Csr;
 use super::hisparse::InvalidNode;
-use super::{Coo, Ell, MAX_DIMENSION, RowOrder};
+use super::{Coo, Ell, MAX_BLOCK_SIZE, MAX_DIMENSION, RowOrder};
 use crate::Offset;
 #[cfg(feature = "faer")]
 use crate::Storage;
@@ -93,6 +93,14 @@ pub enum MatrixError {
     RowOrderLength { rows: usize, found: usize },
     #[error("the ELL part is {} x {}, the COO part {} x {}", ell.0, ell.1, coo.0, coo.1)]
     PartShapes { ell: (usize, usize), coo: (usize, usize) },
+    #[error("block size {size} is not from 1 to {MAX_BLOCK_SIZE}")]
+    BlockSize { size: usize },
+    #[error("blocks of {size} x {size}: {error}")]
+    InBlocks { size: usize, error: Box<MatrixError> },
+    #[error(
+        "values has length {found}: {blocks} blocks of {size} x {size} values need {blocks} * {size} * {size}"
+    )]
+    BlockValues { blocks: usize, size: usize, found: usize },
     #[error("the pool has {bytes} bytes: its length must be a positive multiple of 16")]
     PoolLength { bytes: usize },
     #[error("leaves occur at {leaves} positions: the limit is {limit}")]
@@ -278,6 +286,36 @@ impl<V> InvalidHyb<V> {
     }
 }
 
+/// A rejected BSR matrix: the reason, and the buffers, so that no data is lost.
+///
+/// ```
+/// use evenpath::bsr::Bsr;
+/// use evenpath::error::MatrixError;
+///
+/// let refused = Bsr::<f64>::try_new(2, 2, 2, vec![0, 1], vec![0], vec![5.0]).unwrap_err();
+/// assert!(matches!(refused.kind(), MatrixError::BlockValues { blocks: 1, size: 2, found: 1 }));
+/// let (_, _, values) = refused.into_parts(); // the arrays come back
+/// assert_eq!(values, [5.0]);
+/// ```
+pub struct InvalidBsr<V, O = u32> {
+    pub(super) error: MatrixError,
+    pub(super) row_offsets: Vec<O>,
+    pub(super) column_indices: Vec<u32>,
+    pub(super) values: Vec<V>,
+}
+
+impl<V, O> InvalidBsr<V, O> {
+    /// The reason.
+    pub fn kind(&self) -> &MatrixError {
+        &self.error
+    }
+
+    /// Returns the buffers unchanged: row offsets, column indices, values.
+    pub fn into_parts(self) -> (Vec<O>, Vec<u32>, Vec<V>) {
+        (self.row_offsets, self.column_indices, self.values)
+    }
+}
+
 macro_rules! refused {
     ($type:ident<$($parameter:ident),+>) => {
         evenpath_simt::debug_as_message!($type<$($parameter),+>);
@@ -299,6 +337,7 @@ macro_rules! refused {
 }
 
 refused!(InvalidCsr<V, O>);
+refused!(InvalidBsr<V, O>);
 refused!(InvalidCoo<V>);
 refused!(InvalidEll<V>);
 refused!(InvalidSlicedEll<V>);

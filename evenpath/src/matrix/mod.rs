@@ -1,6 +1,7 @@
 //! Matrices in host memory: formats, validation, conversion, statistics, generators.
 
 mod blocks;
+mod bsr;
 mod canonical;
 mod compress;
 mod coo;
@@ -26,12 +27,14 @@ mod validate;
 mod view;
 
 pub(crate) use blocks::{grain, local_ranges, row_blocks, split, split_both};
+pub(crate) use bsr::write_diagonal_blocks;
+pub use bsr::{Bsr, MAX_BLOCK_SIZE};
 pub use canonical::Duplicates;
 pub(crate) use canonical::first_descent;
 pub use coo::Coo;
 pub use csr::Csr;
 pub use ell::Ell;
-pub use error::{InvalidCoo, InvalidCsr, InvalidEll, InvalidHyb, InvalidSlicedEll, MatrixError};
+pub use error::{InvalidBsr, InvalidCoo, InvalidCsr, InvalidEll, InvalidHyb, InvalidSlicedEll, MatrixError};
 pub use hisparse::HiSparse;
 pub use hyb::{Hyb, HybOptions, HybWidth};
 pub(crate) use padding::PADDING;

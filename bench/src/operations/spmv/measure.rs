@@ -244,7 +244,7 @@ mod tests {
             for factors in [(1.0, 0.0), (2.0, -0.5), (0.0, 3.0), (-1.5, 0.0)] {
                 let product = Product { factors, ..Product::direct(ways.clone()) };
                 let figures = measure(&bench, &matrix, &product).unwrap();
-                assert_eq!((figures.ours.len(), figures.verified), (11, Some(true)), "{figures:?}");
+                assert_eq!((figures.ours.len(), figures.verified), (12, Some(true)), "{figures:?}");
                 assert!(figures.ours.iter().all(|own| own.error.is_none()), "{figures:?}");
             }
         }

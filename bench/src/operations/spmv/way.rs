@@ -21,6 +21,9 @@ const MAY_COPY: &str = "may-copy";
 /// The name of products without a plan.
 const DIRECT: &str = "direct";
 
+/// The name of products from BSR, with the block size that takes the fewest bytes; with `-3` at the end, of blocks of 3 x 3.
+const BSR: &str = "bsr";
+
 /// End of the name of a method that plans for each product.
 const ANEW: &str = "+plan";
 
@@ -49,6 +52,8 @@ enum Kind {
     EllR(PaddingLimit),
     SlicedEll(SlicedEllOptions),
     Hyb(HybOptions),
+    /// BSR with blocks of this size, or of the size that takes the fewest bytes.
+    Bsr(Option<usize>),
 }
 
 /// Computes y = αAx + βy with a prepared matrix.
@@ -103,6 +108,12 @@ impl Way {
         Self { name: "HYB".into(), kind: Kind::Hyb(HybOptions::default()) }
     }
 
+    /// A product from BSR with blocks of this size, or of the size that takes the fewest bytes.
+    pub(crate) fn bsr(block_size: Option<usize>) -> Self {
+        let name = block_size.map_or_else(|| BSR.to_owned(), |size| format!("{BSR}-{size}"));
+        Self { name, kind: Kind::Bsr(block_size) }
+    }
+
     /// A product from ELL.
     pub(crate) fn ell(limit: PaddingLimit) -> Self {
         Self { name: "ELL".into(), kind: Kind::Ell(limit) }
@@ -124,10 +135,11 @@ impl Way {
             way("SELL-32-512", sliced(512)),
             way("SELL-32-all", sliced(usize::MAX)),
             way("HYB", Kind::Hyb(HybOptions::default().with_limit(limit))),
+            way("BSR", Kind::Bsr(None)),
         ]
     }
 
-    /// Parses a name on the command line: a method, `may-copy` or `direct`; with the transpose, a mode.
+    /// Parses a name on the command line: a method, `may-copy`, `direct`, `bsr` or `bsr-3`; with the transpose, a mode.
     ///
     /// # Errors
     ///
@@ -142,6 +154,10 @@ impl Way {
         }
         if name == DIRECT {
             return Ok(Self::unplanned());
+        }
+        if let Some(size) = name.strip_prefix(BSR) {
+            let size = size.strip_prefix('-').map(str::parse).transpose();
+            return size.map(Self::bsr).map_err(|error| format!("the block size of `{name}`: {error}"));
         }
         if name == MAY_COPY {
             return Ok(Self::direct(MAY_COPY, SpmvOptions::default().with_may_copy(true)));
@@ -234,6 +250,7 @@ impl Kind {
     /// Converts the matrix on the host, and copies it to the device.
     fn convert<V: Value>(self, host: &Csr<V>, a: &DeviceCsr<V>) -> Result<Ready<V>, OpError> {
         let (device, start) = (a.device(), Instant::now());
+        let mut chosen = None;
         let (run, bytes, slots) = match self {
             Self::Coo => {
                 let bytes = host.nnz() * (2 * size_of::<u32>() + size_of::<V>());
@@ -257,6 +274,12 @@ impl Kind {
                 let slots = hyb.ell().values().len() + hyb.coo().nnz();
                 (multiply!(device.upload(&hyb)?), hyb.bytes(), slots)
             }
+            Self::Bsr(size) => {
+                let size = size.map_or_else(|| host.detect_block_size(), Ok)?;
+                let bsr = host.to_bsr(size)?;
+                chosen = Some(format!("blocks of {size} x {size}"));
+                (multiply!(device.upload(&bsr)?), bsr.bytes(), bsr.values().len())
+            }
             Self::Planned(_)
             | Self::LightByRows(_)
             | Self::Unplanned
@@ -268,6 +291,6 @@ impl Kind {
         device.synchronize()?;
         let setup_ms = start.elapsed().as_secs_f64() * 1e3;
         let stored = Some((bytes, slots as u64));
-        Ok(Ready { run, chosen: None, reason: None, setup_ms, workspace_bytes: 0, stored })
+        Ok(Ready { run, chosen, reason: None, setup_ms, workspace_bytes: 0, stored })
     }
 }

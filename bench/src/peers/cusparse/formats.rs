@@ -25,7 +25,7 @@ pub(super) struct Formats<V> {
     values: Buffer<V>,
     row_indices: Option<Buffer<u32>>,
     sliced: Option<Sliced<V>>,
-    blocks: Option<Blocks<V>>,
+    pub(super) blocks: Option<Blocks<V>>,
 }
 
 struct Sliced<V> {

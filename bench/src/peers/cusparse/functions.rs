@@ -103,6 +103,22 @@ functions! {
 }
 
 functions! {
+    struct Bsrmv of "cuSPARSE's bsrmv";
+    fn cusparseCreateMatDescr(*mut Address) -> c_int;
+    fn cusparseDestroyMatDescr(Address) -> c_int;
+    // Order within a block, operation; rows, columns and number of blocks; alpha, description, values, row offsets, columns, rows of
+    // a block, x, beta, y.
+    fn cusparseSbsrmv(
+        Handle, c_int, c_int, c_int, c_int, c_int, Number, Address, Address, Address, Address, c_int, Address, Number,
+        Address,
+    ) -> c_int;
+    fn cusparseDbsrmv(
+        Handle, c_int, c_int, c_int, c_int, c_int, Number, Address, Address, Address, Address, c_int, Address, Number,
+        Address,
+    ) -> c_int;
+}
+
+functions! {
     struct SpmvOp of "cuSPARSE's SpMVOp";
     // Operation, A, x, the vector that is added, the result, type to compute in, algorithm.
     fn cusparseSpMVOp_bufferSize(
@@ -144,6 +160,7 @@ pub(super) struct Optional {
     pub(super) spmv_preprocess: Option<SpmvPreprocess>,
     pub(super) sliced_ell: Option<SlicedEll>,
     pub(super) bsr: Option<Bsr>,
+    pub(super) bsrmv: Option<Bsrmv>,
     pub(super) spmv_op: Option<SpmvOp>,
     pub(super) spgeam: Option<Spgeam>,
 }
@@ -156,6 +173,7 @@ impl Optional {
             spmv_preprocess: SpmvPreprocess::find(library).ok(),
             sliced_ell: SlicedEll::find(library).ok(),
             bsr: Bsr::find(library).ok(),
+            bsrmv: Bsrmv::find(library).ok(),
             spmv_op: has_spmv_op.then(|| SpmvOp::find(library).ok()).flatten(),
             spgeam: Spgeam::find(library).ok(),
         }

@@ -1,6 +1,7 @@
 //! NVIDIA's cuSPARSE, through its generic functions, in one version or several side by side.
 
 mod blocks;
+mod bsrmv;
 mod call;
 mod dense;
 mod formats;

@@ -5,9 +5,9 @@ use std::ffi::c_int;
 use super::call::{Descriptor, call, factor};
 use super::formats::Format;
 use super::functions::SpmvPreprocess;
-use super::spmv_op;
 use super::spmv_problem::{Product, Run, SpmvProblem};
 use super::version::{Version, code};
+use super::{bsrmv, spmv_op};
 use crate::measure::Clock;
 use crate::peers::cuda::Buffer;
 use crate::peers::{Operation, PeerError, PeerValue, PreparedPeer, Ready};
@@ -46,6 +46,9 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
                 let outcome = self.prepare_algorithm(version, format, code, Some(preprocess));
                 add(&format!("{name} + preprocess"), format, outcome);
             }
+        }
+        if let (Operation::Direct, Some(functions)) = (self.operation, version.optional.bsrmv) {
+            add(bsrmv::NAME, Format::Bsr, self.prepare_bsrmv(version, functions));
         }
         if let Some(functions) = version.optional.spmv_op {
             for (name, code) in spmv_op::ALGORITHMS {

@@ -151,8 +151,8 @@ mod tests {
         let text = error.to_string();
         assert!(text.starts_with("cuSPARSE cannot be used: ") && text.contains("cusparseCreate"), "{text}");
         let found = Optional::find(library, 12_904);
-        let Optional { spmv_preprocess, sliced_ell, bsr, spmv_op, spgeam } = found;
-        assert!(spmv_preprocess.is_none() && sliced_ell.is_none() && bsr.is_none());
+        let Optional { spmv_preprocess, sliced_ell, bsr, bsrmv, spmv_op, spgeam } = found;
+        assert!(spmv_preprocess.is_none() && sliced_ell.is_none() && bsr.is_none() && bsrmv.is_none());
         assert!(spmv_op.is_none() && spgeam.is_none());
     }
 }

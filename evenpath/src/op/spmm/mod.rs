@@ -1,5 +1,6 @@
 //! Sparse matrix times dense matrix.
 
+mod bsr;
 mod column;
 mod combine;
 mod info;
