@@ -101,15 +101,9 @@ macro_rules! implement {
 implement!(AtomicElement: u32 u64 i32 i64 f32 f64);
 implement!(AtomicInteger: u32 u64 i32 i64);
 
-/// Floating-point elements and the arithmetic that kernels need beyond `+` and `*`.
-pub trait Float:
-    AtomicElement
-    + PartialOrd
-    + core::ops::Add<Output = Self>
-    + core::ops::Sub<Output = Self>
-    + core::ops::Mul<Output = Self>
-    + core::ops::Div<Output = Self>
-    + core::ops::AddAssign
+/// Elements with a sum, whose identity is [`ZERO`](Element::ZERO), and a product: what the kernels of products of matrices need.
+pub trait Arithmetic:
+    Element + core::ops::Add<Output = Self> + core::ops::Mul<Output = Self> + core::ops::AddAssign
 {
     /// `self * factor + addend`, rounded once. Nothing is contracted unless it is asked for.
     #[must_use]
@@ -119,7 +113,12 @@ pub trait Float:
     /// of instructions without a branch, so that the result takes a register only where it is used.
     #[must_use]
     fn times_element_at(self, address: u64) -> Self;
+}
 
+/// Floating-point elements, and the arithmetic that kernels need beyond [`Arithmetic`].
+pub trait Float:
+    Arithmetic + AtomicElement + PartialOrd + core::ops::Sub<Output = Self> + core::ops::Div<Output = Self>
+{
     /// Returns the square root, rounded once.
     #[must_use]
     fn sqrt(self) -> Self;
@@ -139,7 +138,7 @@ macro_rules! float_elements {
                 $type::from_bits(bits as $bits)
             }
         }
-        impl Float for $type {
+        impl Arithmetic for $type {
             #[device]
             fn fma(self, factor: Self, addend: Self) -> Self {
                 machine::$fma(self, factor, addend)
@@ -149,7 +148,8 @@ macro_rules! float_elements {
             fn times_element_at(self, address: u64) -> Self {
                 machine::$times(self, address)
             }
-
+        }
+        impl Float for $type {
             #[device]
             fn sqrt(self) -> Self {
                 machine::$sqrt(self)
@@ -163,7 +163,7 @@ float_elements!(f32: F32, u32, fma_f32, times_f32, sqrt_f32; f64: F64, u64, fma_
 /// the 16-bit `f16` and `bf16`.
 pub trait Stored: Element {
     /// Type of computations with it.
-    type Compute: Float + Stored<Compute = Self::Compute>;
+    type Compute: Arithmetic + Stored<Compute = Self::Compute>;
 
     /// Returns the same number; exact.
     fn widen(self) -> Self::Compute;

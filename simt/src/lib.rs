@@ -54,7 +54,7 @@ use host::machine;
 #[cfg(feature = "nvvm")]
 pub use cuda_std;
 
-pub use element::{Element, Float, Packet, ScalarType, Stored, WidenTo};
+pub use element::{Arithmetic, Element, Float, Packet, ScalarType, Stored, WidenTo};
 pub use entry::EntryParameter;
 pub use evenpath_simt_macros::device;
 #[doc(hidden)]

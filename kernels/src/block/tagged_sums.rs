@@ -8,7 +8,7 @@
 use core::marker::PhantomData;
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{device, parameters, thread, Float, GlobalMut};
+use evenpath_simt::{device, parameters, thread, Arithmetic, GlobalMut};
 
 parameters! {
     /// The memory of a launch's [`TaggedSums`].
@@ -25,7 +25,7 @@ parameters! {
 impl TaggedWords {
     /// Sums of values of type `V` in this memory.
     #[device]
-    pub fn sums<V: Float>(self) -> TaggedSums<V> {
+    pub fn sums<V: Arithmetic>(self) -> TaggedSums<V> {
         TaggedSums::new(self.words, self.arrived, self.run)
     }
 }
@@ -42,7 +42,7 @@ pub struct TaggedSums<V> {
 /// The words of a part as they were seen, perhaps before they were stored.
 pub type Seen = [u64; 2];
 
-impl<V: Float> TaggedSums<V> {
+impl<V: Arithmetic> TaggedSums<V> {
     /// 64-bit words of a part: one for each 32 bits of its value.
     const WORDS: usize = V::SIZE / 4;
 

@@ -1,5 +1,5 @@
 //! Operands of the results of a tile.
-use evenpath_simt::{device, thread, Float, Global, Shared};
+use evenpath_simt::{device, thread, Arithmetic, Global, Shared};
 
 use super::keep;
 use super::origin::SumOrigin;
@@ -29,7 +29,7 @@ pub(super) struct Batch<V, const BLOCK: usize> {
     values: [(V, V); BATCH],
 }
 
-impl<V: Float> Inputs<V> {
+impl<V: Arithmetic> Inputs<V> {
     /// Returns the nonzeros of A and B, starting at those numbers, with their factors.
     #[device(track_caller)]
     pub(super) fn new<O: Offset>(

@@ -9,7 +9,7 @@
 //! in a second launch; here the last tile of a row to arrive does it ([`super::FindCutRows`]). Without a plan both are as in
 //! the paper ([`super::MergeSearchTile`]).
 
-use evenpath_simt::{device, kernel, thread, Arena, Element, Float, Global, GlobalMut, WidenTo};
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Element, Global, GlobalMut, WidenTo};
 
 use super::cut_rows::{CutRows, LongSpan};
 use super::path_sums::{path_sums_bytes, PathSums};
@@ -55,7 +55,7 @@ impl<O: Offset> MergePartition<O> {
 
 kernel! {
     /// Computes the tiles, one block each: the rows of y that end in it.
-    pub struct MergeTile<S: Element, V: Float, O: Offset> {
+    pub struct MergeTile<S: Element, V: Arithmetic, O: Offset> {
         /// The matrix and the vectors.
         pub product: MixedArguments<S, V, O>,
         /// First row of each tile, from [`MergePartition`].
@@ -74,11 +74,11 @@ kernel! {
 }
 
 /// Shared memory of a tile.
-const fn tile_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
+const fn tile_bytes<V: Arithmetic, const BLOCK: usize>(items: usize) -> usize {
     path_sums_bytes::<V, BLOCK>(items) + LongSpan::<V, BLOCK>::BYTES
 }
 
-impl<S: WidenTo<V>, V: Float, O: Offset> MergeTile<S, V, O> {
+impl<S: WidenTo<V>, V: Arithmetic, O: Offset> MergeTile<S, V, O> {
     #[device]
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         // 1. Sum the rows that end in the tile.

@@ -1,7 +1,7 @@
 //! SpMV by 2D merge path without a plan, as it was published (Merrill, Garland, SC 2016): every block searches its own tile,
 //! and a second launch adds the carries.
 
-use evenpath_simt::{device, kernel, thread, Arena, Element, Float, GlobalMut, WidenTo};
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Element, GlobalMut, WidenTo};
 
 use super::path_sums::{path_sums_bytes, PathSums};
 use super::path_tile::PathTile;
@@ -14,7 +14,7 @@ use crate::{GlobalPattern, Offset};
 kernel! {
     /// Finds and computes the tiles, one block each: the rows of y that end in it, without the parts of the first of them that
     /// lie in tiles before. These are carries, which [`CarryFixup`](crate::coo::CarryFixup) adds to y with a factor of 1.
-    pub struct MergeSearchTile<S: Element, V: Float, O: Offset> {
+    pub struct MergeSearchTile<S: Element, V: Arithmetic, O: Offset> {
         /// The matrix and the vectors.
         pub product: MixedArguments<S, V, O>,
         /// Output: the row after those that end in each tile but the last, in which the next begins.
@@ -49,7 +49,7 @@ fn find_tile<O: Offset, const BLOCK: usize>(
     PathTile::between(thread::block() as usize, len, (first_row as u32, next_row as u32), pattern)
 }
 
-impl<S: WidenTo<V>, V: Float, O: Offset> MergeSearchTile<S, V, O> {
+impl<S: WidenTo<V>, V: Arithmetic, O: Offset> MergeSearchTile<S, V, O> {
     #[device]
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         // 1. Find the tile, and sum the rows that end in it.

@@ -1,6 +1,6 @@
 //! Rows of any size: one block per row, one bit per column.
 
-use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, GlobalMut, Shared};
 
 use super::bitmap::{Bitmap, PACKET};
 use super::rows::{each, ResultEntries, RowList};
@@ -82,7 +82,7 @@ impl<O: Offset> SpgemmWindowCount<O> {
 
 kernel! {
     /// Computes rows of C: one block per row.
-    pub struct SpgemmWindowFill<V: Float, O: Offset> {
+    pub struct SpgemmWindowFill<V: Arithmetic, O: Offset> {
         /// A.
         pub a: GlobalCsr<V, O>,
         /// B, whose columns ascend within rows.
@@ -106,7 +106,7 @@ kernel! {
         (B, R) in [(32, 28), (128, 8), (512, 2)], V in [f32, f64], O in [u32, u64], B x 1 resident R;
 }
 
-impl<V: Float, O: Offset> SpgemmWindowFill<V, O> {
+impl<V: Arithmetic, O: Offset> SpgemmWindowFill<V, O> {
     #[device]
     fn fill_row<const BLOCK: usize>(self, _: Arena) {
         // 1. Lay out shared memory, and find the block's row.
