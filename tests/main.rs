@@ -1,6 +1,7 @@
 //! Integration tests. Each runs on every present device.
 
 mod assembly;
+mod complex;
 mod conjugate_gradients;
 mod containers;
 mod csr_structure;

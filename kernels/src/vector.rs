@@ -1,5 +1,6 @@
 //! Dense vectors: scaled, added, multiplied, divided, and put into another order.
 
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Float, Global, GlobalMut};
 
 use crate::block::reduce::BlockReduce;
@@ -153,7 +154,10 @@ kernel! {
     }
     shared: 0;
     body: Axpby::axpby::<BLOCK>;
-    entry: vector_axpby_{V} in vector: V in [f32, f64], 256 x 1;
+    entries: {
+        vector_axpby_{V} in vector: V in [f32, f64], 256 x 1;
+        vector_axpby_{V} in vector_complex: V in [Complex<f32> as c32, Complex<f64> as c64], 256 x 1;
+    }
 }
 
 impl<V: Arithmetic> Axpby<V> {

@@ -1,5 +1,6 @@
 //! The carries of rows that reach the end of an interval.
 
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Global, GlobalMut, Shared};
 
 use crate::block::reduce::BlockReduce;
@@ -20,7 +21,10 @@ kernel! {
     }
     shared: fixup_bytes::<V>(BLOCK);
     body: CarryFixup::fixup::<BLOCK>;
-    entry: spmv_coo_fixup_{V} in coo_{V}: V in [f32, f64], 256 x 1;
+    entries: {
+        spmv_coo_fixup_{V} in coo_{V}: V in [f32, f64], 256 x 1;
+        spmv_coo_fixup_{V} in spmv_direct_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], 256 x 1;
+    }
 }
 
 /// Shared memory of the fix-up: one partial sum per warp, the list of long runs, and their number.

@@ -1,3 +1,4 @@
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Global};
 
 use super::cut::path_items;
@@ -36,7 +37,10 @@ kernel! {
     }
     shared: BLOCK * ITEMS * 4 + CountScan::<u64, BLOCK>::BYTES + 4;
     body: FillTiles::fill::<BLOCK, ITEMS>;
-    entry: spadd_fill_{V}_{O} in spadd_{V}: (V, R) in [(f32, 0), (f64, 5)], O in [u32, u64], 192 x 31 resident R;
+    entries: {
+        spadd_fill_{V}_{O} in spadd_{V}: (V, R) in [(f32, 0), (f64, 5)], O in [u32, u64], 192 x 31 resident R;
+        spadd_fill_{V}_{O} in spadd_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 192 x 31;
+    }
 }
 
 impl<V: Arithmetic, O: Offset> FillTiles<V, O> {

@@ -167,10 +167,8 @@ impl<V: Arithmetic> Inputs<V> {
         if self.keep & keep::MULTIPLY != 0 {
             return a * b;
         }
-        // Negative zero: adding it changes no value.
-        let nothing = V::from_bits(1 << (V::SIZE * 8 - 1));
-        let a = if origin.is_of_a() { a } else { nothing };
-        let b = if origin.is_of_b() { b } else { nothing };
+        let a = if origin.is_of_a() { a } else { V::NEUTRAL };
+        let b = if origin.is_of_b() { b } else { V::NEUTRAL };
         a + b
     }
 }

@@ -1,6 +1,7 @@
 //! Both phases in one launch, for small matrices, whose time is waits for launches and for memory.
 
 use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, GlobalMut, Shared};
 
 use super::cut::{path_items, row_end, RowCut};
@@ -51,7 +52,10 @@ kernel! {
     shared: staged_len(BLOCK, ITEMS) * 4 + CountScan::<u64, BLOCK>::BYTES + Cuts::<BLOCK>::BYTES + BLOCK * ITEMS * 4
         + BLOCK * 4 + 12;
     body: OnePass::one_pass::<BLOCK, ITEMS>;
-    entry: spadd_one_pass_{V}_{O} in spadd_{V}: V in [f32, f64], O in [u32, u64], 256 x 8 resident 2;
+    entries: {
+        spadd_one_pass_{V}_{O} in spadd_{V}: V in [f32, f64], O in [u32, u64], 256 x 8 resident 2;
+        spadd_one_pass_{V}_{O} in spadd_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 256 x 8;
+    }
 }
 
 /// Words of state of [`OnePass`] for `tiles` tiles.

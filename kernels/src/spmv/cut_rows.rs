@@ -4,7 +4,9 @@
 //! tiles. There is no second launch, and sums depend only on the number of tiles, so results are the same from run to
 //! run.
 
-use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Arithmetic, Global, GlobalMut, Shared};
+use evenpath_simt::{
+    device, kernel, parameters, thread, warp, Arena, Arithmetic, Global, GlobalMut, Shared, Words,
+};
 
 use crate::block::reduce::BlockReduce;
 use crate::block::tagged_sums::TaggedWords;
@@ -260,7 +262,7 @@ impl CutRows {
         let mut base = first;
         while base + (UNROLLED as u32 - 1) * stride < span.tiles() {
             let place = |item: usize| span.place(base + item as u32 * stride);
-            let mut seen = [[0; 2]; UNROLLED];
+            let mut seen = [V::Words::each(|_| [0; 2]); UNROLLED];
             for item in 0..UNROLLED {
                 seen[item] = parts.look(place(item));
             }

@@ -9,6 +9,7 @@
 //! in a second launch; here the last tile of a row to arrive does it ([`super::FindCutRows`]). Without a plan both are as in
 //! the paper ([`super::MergeSearchTile`]).
 
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Element, Global, GlobalMut, WidenTo};
 
 use super::cut_rows::{CutRows, LongSpan};
@@ -70,6 +71,8 @@ kernel! {
             (S, V, R) in [(f32, f32, 10), (f64, f64, 0)], O in [u32, u64], 128 x 9 resident R;
         spmv_merge_tile_{S}_{O} in spmv_{S}:
             (S, V, R) in [(f32 as f32_f64, f64, 0)], O in [u32, u64], 128 x 9 resident R;
+        spmv_merge_tile_{V}_{O} in spmv_{V}:
+            (S, V, N) in [(Complex<f32>, Complex<f32> as c32, 9), (Complex<f64>, Complex<f64> as c64, 7)], O in [u32, u64], 128 x N;
     }
 }
 

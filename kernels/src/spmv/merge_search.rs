@@ -1,6 +1,7 @@
 //! SpMV by 2D merge path without a plan, as it was published (Merrill, Garland, SC 2016): every block searches its own tile,
 //! and a second launch adds the carries.
 
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Element, GlobalMut, WidenTo};
 
 use super::path_sums::{path_sums_bytes, PathSums};
@@ -29,6 +30,8 @@ kernel! {
             (S, V, R) in [(f32, f32, 10), (f64, f64, 0)], O in [u32, u64], 128 x 9 resident R;
         spmv_merge_search_{S}_{O} in spmv_direct_{S}:
             (S, V, R) in [(f32 as f32_f64, f64, 0)], O in [u32, u64], 128 x 9 resident R;
+        spmv_merge_search_{V}_{O} in spmv_direct_{V}:
+            (S, V, N) in [(Complex<f32>, Complex<f32> as c32, 9), (Complex<f64>, Complex<f64> as c64, 7)], O in [u32, u64], 128 x N;
     }
 }
 

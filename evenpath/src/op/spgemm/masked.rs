@@ -13,10 +13,10 @@ use crate::format::canonical::check_canonical;
 use crate::operand::OpError;
 use crate::operand::check::check_shape;
 use crate::operand::requirement::Requirement;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// The entries of `C = AB` where the mask has some.
-pub(super) fn multiply<V: Value, M: Value, O: Offset>(
+pub(super) fn multiply<V: Scalar, M: Scalar, O: Offset>(
     operands: SpgemmOperands<'_, V, O>,
     mask: &DeviceCsr<M, O>,
     options: SpgemmOptions,

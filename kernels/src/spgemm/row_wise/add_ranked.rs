@@ -1,5 +1,6 @@
 //! Values of long rows of C whose products' destinations are known: one warp per part.
 
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Global, GlobalMut, Shared};
 
 use super::entries::{Operand, RowEntries};
@@ -50,7 +51,10 @@ kernel! {
     }
     shared: 0;
     body: SpgemmAddRanked::add_ranked;
-    entry: spgemm_add_ranked_{V}_{O} in spgemm_ranks: V in [f32, f64], O in [u32, u64], 32 x 1 resident 32;
+    entries: {
+        spgemm_add_ranked_{V}_{O} in spgemm_ranks: V in [f32, f64], O in [u32, u64], 32 x 1 resident 32;
+        spgemm_add_ranked_{V}_{O} in spgemm_ranks_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 32 x 1 resident 16;
+    }
 }
 
 impl<V: Arithmetic, O: Offset> SpgemmAddRanked<V, O> {

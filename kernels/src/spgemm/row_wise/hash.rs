@@ -1,5 +1,6 @@
 //! Rows of few columns: a group of lanes per row, with a hash table in shared memory.
 
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Element, GlobalMut, Shared};
 
 use super::entries::{Operand, RowEntries};
@@ -80,7 +81,10 @@ kernel! {
     }
     shared: 0;
     body: SpgemmHashFill::fill_rows::<BLOCK>;
-    entry: spgemm_hash_fill_{V}_{O} in spgemm_fill_{V}_{O}: V in [f32, f64], O in [u32, u64], 256 x 1;
+    entries: {
+        spgemm_hash_fill_{V}_{O} in spgemm_fill_{V}_{O}: V in [f32, f64], O in [u32, u64], 256 x 1;
+        spgemm_hash_fill_{V}_{O} in spgemm_fill_{V}_{O}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 256 x 1;
+    }
 }
 
 impl<V: Arithmetic, O: Offset> SpgemmHashFill<V, O> {
