@@ -8,7 +8,7 @@ use evenpath::hyb::HybOptions;
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{
-    Compute, Csr, Device, DeviceDense, DeviceVec, Factor, Layout, Storage, Value, bf16, f16, vector,
+    Compute, Csr, Device, DeviceDense, DeviceVec, Factor, Layout, RealStorage, Value, bf16, f16, vector,
 };
 use evenpath_lab::XInSequence;
 use evenpath_tests::{SpmmOperand, UNLIMITED, devices, hyb_widths, with_row_lengths};
@@ -127,7 +127,7 @@ fn every_product_with_a_vector() {
 }
 
 /// A dense matrix of small integers, or of NaN.
-fn dense<T: Storage>(
+fn dense<T: RealStorage>(
     device: &Device,
     (rows, cols): (usize, usize),
     layout: Layout,
@@ -140,7 +140,7 @@ fn dense<T: Storage>(
 
 const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
 
-fn check_dense<S: Storage, T: SpmmOperand<S>>(device: &Device, a: &Csr<f64>) {
+fn check_dense<S: RealStorage<Computed: RealStorage>, T: SpmmOperand<S>>(device: &Device, a: &Csr<f64>) {
     let uploaded = device.upload(&a.clone().into_values::<S>()).expect("memory");
     for (layout, columns) in LAYOUTS.into_iter().zip([5, 40]) {
         let plan = T::plan_spmm(&uploaded, SpmmOptions::default().with_columns(columns)).expect("a plan");
@@ -148,7 +148,7 @@ fn check_dense<S: Storage, T: SpmmOperand<S>>(device: &Device, a: &Csr<f64>) {
         for (alpha, beta) in [(2.0, 0.0), (-1.0, 0.5)] {
             let is_zero = beta == 0.0;
             let (alpha, beta) =
-                (<Compute<S> as Storage>::from_f64(alpha), <Compute<S> as Storage>::from_f64(beta));
+                (<Compute<S> as RealStorage>::from_f64(alpha), <Compute<S> as RealStorage>::from_f64(beta));
             let run = |alpha: Factor<'_, Compute<S>>, beta: Factor<'_, Compute<S>>| {
                 let mut c = dense::<T>(device, (a.nrows(), columns), layout, is_zero);
                 plan.run(alpha, &b, beta, &mut c).expect("the device works");

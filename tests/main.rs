@@ -2,6 +2,7 @@
 
 mod assembly;
 mod bsr;
+mod complex;
 mod conjugate_gradients;
 mod containers;
 mod csr_structure;

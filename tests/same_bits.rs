@@ -8,13 +8,15 @@ use evenpath::generate::{Kind, generate};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Compute, Csr, Device, DeviceDense, HiSparse, Layout, Storage, Value, bf16, f16, hisparse};
+use evenpath::{
+    Compute, Csr, Device, DeviceDense, HiSparse, Layout, RealStorage, Value, bf16, f16, hisparse,
+};
 use evenpath_tests::{DeviceUnderTest, spmv as oracle, unlike_devices, vector, with_row_lengths};
 
 /// The bits of a result, and the options that repeat it.
 type Repeatable<P> = (Vec<u64>, P);
 
-fn bits<V: Storage>(values: &[V]) -> Vec<u64> {
+fn bits<V: RealStorage>(values: &[V]) -> Vec<u64> {
     values.iter().map(|value| value.to_f64().to_bits()).collect()
 }
 
@@ -129,15 +131,15 @@ fn transposed_spmv_repeats_another_devices_choices() {
 }
 
 /// A row-major dense matrix.
-fn dense<T: Storage>(device: &Device, rows: usize, cols: usize) -> DeviceDense<T> {
+fn dense<T: RealStorage>(device: &Device, rows: usize, cols: usize) -> DeviceDense<T> {
     let values: Vec<T> = vector::<f64>(rows * cols).into_iter().map(T::from_f64).collect();
     DeviceDense::try_new(device.upload(&values).unwrap(), rows, cols, Layout::RowMajor).unwrap()
 }
 
 #[test]
 fn spmm_repeats_another_devices_choices() {
-    fn check_type<S: Storage>(layout: Layout) {
-        let [alpha, beta] = [1.25, 0.0].map(<Compute<S> as Storage>::from_f64);
+    fn check_type<S: RealStorage<Computed: RealStorage>>(layout: Layout) {
+        let [alpha, beta] = [1.25, 0.0].map(<Compute<S> as RealStorage>::from_f64);
         let a: Csr<f64> = generate(Kind::Rmat { scale: 9 }, 4).unwrap();
         let a = a.into_values::<S>();
         let choices =

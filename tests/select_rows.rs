@@ -2,7 +2,7 @@
 
 use evenpath::error::{MatrixError, OpError};
 use evenpath::spgemm::SpgemmOptions;
-use evenpath::{Csr, Device, Offset, Storage, bf16, f16};
+use evenpath::{Csr, Device, Offset, RealStorage, bf16, f16};
 use evenpath_kernels::csr_rows::{CopyListedRows, ListedLengths};
 use evenpath_tests::{
     device_of_each_kind, devices, odd_row_lengths, row_lengths, tile_len, with_row_lengths,
@@ -10,12 +10,12 @@ use evenpath_tests::{
 use proptest::prelude::*;
 
 /// A matrix with rows of these lengths, with unsorted and repeated columns.
-fn matrix<V: Storage, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
+fn matrix<V: RealStorage, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
     with_row_lengths::<f64, O>(cols, lengths).into_values()
 }
 
 /// Columns and values of each row, as bits.
-fn rows_of<V: Storage, O: Offset>(matrix: &Csr<V, O>) -> Vec<Vec<(u32, f64)>> {
+fn rows_of<V: RealStorage, O: Offset>(matrix: &Csr<V, O>) -> Vec<Vec<(u32, f64)>> {
     matrix
         .iter_rows()
         .map(|row| row.iter().map(|(column, value)| (column, value.to_f64())).collect())
@@ -23,7 +23,7 @@ fn rows_of<V: Storage, O: Offset>(matrix: &Csr<V, O>) -> Vec<Vec<(u32, f64)>> {
 }
 
 /// Compares the selection with the rows that the list names, one by one.
-fn check<V: Storage, O: Offset>(device: &Device, a: &Csr<V, O>, list: &[u32]) {
+fn check<V: RealStorage, O: Offset>(device: &Device, a: &Csr<V, O>, list: &[u32]) {
     let all = rows_of(a);
     let expected: Vec<_> = list.iter().map(|&row| all[row as usize].clone()).collect();
     let on_host = a.select_rows(list).expect("rows that exist");
@@ -47,7 +47,7 @@ fn lists(rows: u32) -> Vec<Vec<u32>> {
 
 #[test]
 fn every_type_and_shape() {
-    fn all<V: Storage, O: Offset>() {
+    fn all<V: RealStorage, O: Offset>() {
         for under_test in devices() {
             for (cols, lengths) in odd_row_lengths() {
                 let a: Csr<V, O> = matrix(cols, &lengths);

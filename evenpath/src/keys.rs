@@ -16,14 +16,14 @@ mod sealed {
     impl KernelKey for u64 {}
 
     /// Conversion of keys to unsigned integers of the same order.
-    pub trait KernelSortKey: evenpath_simt::Element {
+    pub trait KernelSortKey: evenpath_simt::Word {
         /// Unsigned integer of the key's size.
         type Bits: RadixKey + bytemuck::Pod + Ord;
         /// The order of the keys, ascending.
         const ORDER: KeyOrder<Self::Bits>;
     }
 
-    pub trait KernelValue: evenpath_simt::Element {
+    pub trait KernelValue: evenpath_simt::Word {
         /// Representation in kernels, which move bits.
         type Bits: evenpath_kernels::ValueBits + bytemuck::Pod;
         /// Addition in kernels.

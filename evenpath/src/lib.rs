@@ -48,6 +48,7 @@
 //! `docs/guide/properties.md` lists the types that an operation takes, its memory, if it waits, and if its
 //! results are the same to the bit.
 
+mod convert;
 mod cpu;
 pub mod device;
 pub mod dlpack;
@@ -73,6 +74,7 @@ mod scale;
 mod sequence;
 mod threads;
 
+pub use convert::ConvertTo;
 pub use device::{Device, DeviceSlice, DeviceVec};
 pub use error::{Error, Result};
 pub use format::{DeviceCsr, DeviceDense, Layout};
@@ -80,7 +82,7 @@ pub use format::{DeviceCsr, DeviceDense, Layout};
 pub use interop::cudarc::CudarcVec;
 pub use matrix::{Coo, Csr, HiSparse, generate};
 pub use operand::Factor;
-pub use scalar::{Compute, Multiplies, Offset, Storage, Value, bf16, f16};
+pub use scalar::{Complex, Compute, Multiplies, Offset, RealStorage, Scalar, Storage, Value, bf16, f16};
 pub use sequence::{merge, reduce, scan, sets, sort, vector};
 
 /// Compressed sparse rows: row offsets, column indices, values.

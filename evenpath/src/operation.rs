@@ -3,9 +3,9 @@
 use evenpath_kernels::map::{Mapping, code};
 use evenpath_kernels::{sets, spadd};
 
-use crate::Value;
 use crate::element::Element;
 use crate::names::named;
+use crate::{Scalar, Value};
 
 /// Operator of a scan or a reduction.
 ///
@@ -184,7 +184,7 @@ impl Elementwise {
     }
 
     /// Value of an entry of both matrices, from αa and βb.
-    pub(crate) fn pair<V: Value>(self, a: V, b: V) -> V {
+    pub(crate) fn pair<V: Scalar>(self, a: V, b: V) -> V {
         match self {
             Self::Sum => a + b,
             Self::Product => a * b,
@@ -204,7 +204,7 @@ impl Elementwise {
 }
 
 /// `factor`·`value`; zero if the factor is zero, even if the value is NaN or infinite.
-pub(crate) fn scaled<V: Value>(factor: V, value: V) -> V {
+pub(crate) fn scaled<V: Scalar>(factor: V, value: V) -> V {
     if factor == V::ZERO { factor * V::ZERO } else { factor * value }
 }
 

@@ -8,7 +8,7 @@ pub use crate::csr::{Csr, DeviceCsr};
 pub use crate::dense::{DeviceDense, Layout};
 pub use crate::device::{Device, DeviceKind, DeviceSlice, DeviceVec};
 pub use crate::hisparse::{DeviceHiSparse, HiSparse};
-pub use crate::scalar::{Compute, Multiplies, Offset, Storage, Value};
+pub use crate::scalar::{Complex, Compute, Multiplies, Offset, RealStorage, Scalar, Storage, Value};
 pub use crate::spgemm::{SpgemmMethod, SpgemmOptions};
 pub use crate::spmm::SpmmOptions;
 pub use crate::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};

@@ -2,10 +2,14 @@
 
 use std::fmt::Display;
 use std::iter::Sum;
-use std::ops::Neg;
+use std::ops::{Div, Neg, Sub};
+
+use evenpath_simt::Arithmetic;
 
 #[doc(inline)]
 pub use evenpath_simt::half::{bf16, f16};
+#[doc(inline)]
+pub use evenpath_simt::num_complex::Complex;
 
 /// Requirements of this crate and its kernels on scalars. They cannot be named outside the crate, so the
 /// public traits are sealed.
@@ -24,15 +28,20 @@ mod sealed {
             Self: super::Storage;
     }
 
-    /// Operation on any type, in two forms: for types of arithmetic, and for 16-bit types.
+    /// Operation on any type, in three forms: for real and for complex types of arithmetic, and for 16-bit types.
     pub trait ForKind<S: super::Storage> {
-        /// Result of both.
+        /// Result of all.
         type Output;
 
-        /// The operation for a type of arithmetic.
+        /// The operation for a real type of arithmetic.
         fn value(self) -> Self::Output
         where
             S: super::Value;
+
+        /// The operation for a complex type.
+        fn complex(self) -> Self::Output
+        where
+            S: super::Scalar;
 
         /// The operation for a 16-bit type.
         fn half(self) -> Self::Output;
@@ -92,7 +101,15 @@ mod sealed {
 
 pub(crate) use sealed::{Decimal, ForKind, ForVectors};
 
-/// An element of a matrix or a dense operand: [`struct@f16`], [`struct@bf16`], `f32` or `f64`. Sealed.
+/// An element of a matrix or a dense operand: [`struct@f16`], [`struct@bf16`], `f32`, `f64`, or [`Complex`] of `f32` or `f64`.
+/// Sealed.
+///
+/// | | stored and computed | stored, computed in `f32` |
+/// |---|---|---|
+/// | [`RealStorage`] | [`Value`]: `f32`, `f64` | [`struct@f16`], [`struct@bf16`] |
+/// | complex | `Complex<f32>`, `Complex<f64>` | |
+///
+/// [`Scalar`] are those of the first column.
 ///
 /// The 16-bit types are storage: what is computed from them is computed in `f32`. They halve the memory, and the time of a product
 /// that is bound by it on a GPU; on the CPU, conversions make a product take longer than in `f32`. A matrix of them is multiplied by
@@ -110,26 +127,33 @@ pub(crate) use sealed::{Decimal, ForKind, ForVectors};
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 pub trait Storage:
-    sealed::KernelStored<<Self as Storage>::Computed>
-    + sealed::Kind
-    + bytemuck::Pod
-    + Default
-    + Display
-    + PartialOrd
+    sealed::KernelStored<<Self as Storage>::Computed> + sealed::Kind + bytemuck::Pod + Default + Display
 {
-    /// Type of arithmetic: `f32`, or `f64` for `f64`.
-    type Computed: Value;
+    /// Type of arithmetic: `f32` for types of 16 bits, the type itself for others.
+    type Computed: Scalar;
 
-    /// Name of the type in Rust or in the crate `half`.
+    /// Name of the type in Rust, or in the crates `half` and `num_complex`.
     const NAME: &'static str;
+}
 
+/// A real element of a matrix or a dense operand: [`struct@f16`], [`struct@bf16`], `f32` or `f64`. Sealed.
+///
+/// ```
+/// use evenpath::{RealStorage, f16};
+///
+/// fn least<T: RealStorage>(values: &[T]) -> f64 {
+///     values.iter().fold(f64::INFINITY, |least, value| least.min(value.to_f64()))
+/// }
+/// assert_eq!(least(&[f16::from_f64(0.5), f16::ONE]), 0.5);
+/// ```
+pub trait RealStorage: Storage + PartialOrd {
     /// Converts to `f64`; exact.
     fn to_f64(self) -> f64;
     /// Rounds to the nearest value of this type, ties to even; infinite if `value` is out of range.
     fn from_f64(value: f64) -> Self;
 }
 
-/// Type of arithmetic on a storage type: `f32`, or `f64` for `f64`.
+/// Type of arithmetic on a storage type: `f32` for types of 16 bits, the type itself for others.
 ///
 /// ```
 /// use evenpath::{Compute, f16};
@@ -197,7 +221,50 @@ impl sealed::WithVectors<f64> for f32 {
     }
 }
 
-/// A type of arithmetic: `f32` or `f64`. Sealed.
+/// A type of arithmetic, real or complex: `f32`, `f64`, or [`Complex`] of either. Sealed.
+///
+/// ```
+/// use evenpath::{Complex, Csr, Scalar};
+///
+/// fn identity<V: Scalar>(rows: usize) -> Csr<V> {
+///     Csr::from_triplets(rows, rows, (0..rows).map(|row| (row, row, V::ONE))).expect("inside")
+/// }
+/// let i = Complex::new(0.0, 1.0);
+/// assert_eq!((&identity::<Complex<f64>>(2) * &[i, i.conj()])?, [i, -i]);
+/// # Ok::<(), evenpath::error::OpError>(())
+/// ```
+pub trait Scalar:
+    Storage<Computed = Self>
+    + evenpath_simt::Arithmetic
+    + Neg<Output = Self>
+    + Sub<Output = Self>
+    + Div<Output = Self>
+    + Sum
+{
+    /// Type of the real and the imaginary part; a real type itself.
+    type Real: Value;
+
+    /// 1.
+    const ONE: Self;
+    /// True for complex types.
+    const IS_COMPLEX: bool;
+
+    /// Returns the number with these parts. A real type drops the imaginary part.
+    fn from_parts(re: Self::Real, im: Self::Real) -> Self;
+    /// Returns the real and the imaginary part; the latter is 0 for a real type.
+    fn parts(self) -> (Self::Real, Self::Real);
+    /// The complex conjugate; a real number itself.
+    #[must_use]
+    fn conj(self) -> Self;
+    /// `self * a + b`: rounded once for a real type, and for a complex one each part twice. Slow on a CPU without an
+    /// instruction for it.
+    #[must_use]
+    fn mul_add(self, a: Self, b: Self) -> Self;
+    /// Returns whether the number, or each part of it, is neither infinite nor NaN.
+    fn is_finite(self) -> bool;
+}
+
+/// A real type of arithmetic: `f32` or `f64`. Sealed.
 ///
 /// ```
 /// use evenpath::{Csr, Value};
@@ -209,27 +276,18 @@ impl sealed::WithVectors<f64> for f32 {
 /// # Ok::<(), evenpath::error::OpError>(())
 /// ```
 pub trait Value:
-    Storage<Computed = Self>
+    Scalar<Real = Self>
+    + RealStorage
     + sealed::KernelValue
     + crate::element::Element
     + crate::keys::PairValue
     + crate::keys::SortKey
-    + Neg<Output = Self>
-    + Sum
 {
-    /// 1.
-    const ONE: Self;
-
     /// Rounds to the nearest value of this type.
     fn from_u64(value: u64) -> Self;
-    /// `self * a + b`, rounded once. Slow on a CPU without an instruction for it.
-    #[must_use]
-    fn mul_add(self, a: Self, b: Self) -> Self;
     /// The absolute value.
     #[must_use]
     fn abs(self) -> Self;
-    /// Returns whether the value is neither infinite nor NaN.
-    fn is_finite(self) -> bool;
 }
 
 macro_rules! value {
@@ -237,7 +295,9 @@ macro_rules! value {
         impl Storage for $type {
             type Computed = Self;
             const NAME: &'static str = stringify!($type);
+        }
 
+        impl RealStorage for $type {
             fn to_f64(self) -> f64 {
                 f64::from(self)
             }
@@ -253,23 +313,80 @@ macro_rules! value {
             }
         }
 
-        impl Value for $type {
+        impl Scalar for $type {
+            type Real = Self;
             const ONE: Self = 1.0;
+            const IS_COMPLEX: bool = false;
 
-            fn from_u64(value: u64) -> Self {
-                value as Self
+            fn from_parts(re: Self, _: Self) -> Self {
+                re
+            }
+
+            fn parts(self) -> (Self, Self) {
+                (self, 0.0)
+            }
+
+            fn conj(self) -> Self {
+                self
             }
 
             fn mul_add(self, a: Self, b: Self) -> Self {
                 self.mul_add(a, b)
             }
 
+            fn is_finite(self) -> bool {
+                self.is_finite()
+            }
+        }
+
+        impl Value for $type {
+            fn from_u64(value: u64) -> Self {
+                value as Self
+            }
+
             fn abs(self) -> Self {
                 self.abs()
             }
+        }
+    };
+}
+
+macro_rules! complex {
+    ($part:ident) => {
+        impl Storage for Complex<$part> {
+            type Computed = Self;
+            const NAME: &'static str = concat!("Complex<", stringify!($part), ">");
+        }
+
+        impl sealed::Kind for Complex<$part> {
+            fn by_kind<F: ForKind<Self>>(operation: F) -> F::Output {
+                operation.complex()
+            }
+        }
+
+        impl Scalar for Complex<$part> {
+            type Real = $part;
+            const ONE: Self = Self::new(1.0, 0.0);
+            const IS_COMPLEX: bool = true;
+
+            fn from_parts(re: $part, im: $part) -> Self {
+                Self { re, im }
+            }
+
+            fn parts(self) -> ($part, $part) {
+                (self.re, self.im)
+            }
+
+            fn conj(self) -> Self {
+                Self { re: self.re, im: -self.im }
+            }
+
+            fn mul_add(self, a: Self, b: Self) -> Self {
+                self.fma(a, b)
+            }
 
             fn is_finite(self) -> bool {
-                self.is_finite()
+                self.re.is_finite() && self.im.is_finite()
             }
         }
     };
@@ -280,7 +397,9 @@ macro_rules! half {
         impl Storage for $type {
             type Computed = f32;
             const NAME: &'static str = stringify!($type);
+        }
 
+        impl RealStorage for $type {
             fn to_f64(self) -> f64 {
                 $type::to_f64(self)
             }
@@ -339,6 +458,8 @@ decimal!(f32);
 decimal!(f64);
 value!(f32);
 value!(f64);
+complex!(f32);
+complex!(f64);
 
 /// A row offset, which counts nonzeros: `u32`, or `u64` for 2³² nonzeros or more. Sealed.
 ///
@@ -406,8 +527,8 @@ mod tests {
             check(bf16::from_bits(bits), bf16::from_bits(bits + 1));
         }
         assert_eq!(f16::from_f64(65_519.999), f16::MAX);
-        assert_eq!(<f16 as Storage>::from_f64(65_520.0), f16::INFINITY);
-        assert_eq!(<bf16 as Storage>::from_f64(1e300), bf16::INFINITY);
-        assert!(<f16 as Storage>::from_f64(f64::NAN).is_nan());
+        assert_eq!(<f16 as RealStorage>::from_f64(65_520.0), f16::INFINITY);
+        assert_eq!(<bf16 as RealStorage>::from_f64(1e300), bf16::INFINITY);
+        assert!(<f16 as RealStorage>::from_f64(f64::NAN).is_nan());
     }
 }

@@ -2,7 +2,7 @@
 
 use libm::{frexp, ldexp};
 
-use crate::Value;
+use crate::{RealStorage, Scalar};
 
 /// A product of numbers: `value`·2^`exponent`. The exponent is 0 unless the product is out of the range of
 /// normal numbers.
@@ -12,7 +12,7 @@ pub(crate) struct Scale<V> {
     exponent: i32,
 }
 
-impl<V: Value> Scale<V> {
+impl<V: Scalar> Scale<V> {
     pub(crate) const ONE: Self = Self { value: V::ONE, exponent: 0 };
 
     /// Creates the scale from a number.
@@ -23,14 +23,14 @@ impl<V: Value> Scale<V> {
     /// Multiplies by a number.
     pub(crate) fn times(self, by: V) -> Self {
         let value = self.value * by;
-        let (magnitude, is_number) = (value.abs().to_f64(), |value: V| value.is_finite() && value != V::ZERO);
-        let is_in_range = value.is_finite() && magnitude >= ldexp(0.5, exponent_range::<V>().0);
+        let is_number = |value: V| value.is_finite() && value != V::ZERO;
+        let is_in_range = value.is_finite() && magnitude(value) >= ldexp(0.5, exponent_range::<V>().0);
         if is_in_range || !is_number(self.value) || !is_number(by) {
             return Self { value, ..self };
         }
-        let ((own, own_exponent), (by, by_exponent)) = (frexp(self.value.to_f64()), frexp(by.to_f64()));
+        let (own_exponent, by_exponent) = (exponent_of(self.value), exponent_of(by));
         let exponent = self.exponent.saturating_add(own_exponent + by_exponent);
-        Self { value: V::from_f64(own) * V::from_f64(by), exponent }
+        Self { value: times_power(self.value, -own_exponent) * times_power(by, -by_exponent), exponent }
     }
 
     /// Splits into a number and a power of two: the product is the number times the square of the power.
@@ -38,14 +38,14 @@ impl<V: Value> Scale<V> {
         if self.exponent == 0 || self.value == V::ZERO || !self.value.is_finite() {
             return (self.value, V::ONE);
         }
-        let (mantissa, own_exponent) = frexp(self.value.to_f64());
+        let own_exponent = exponent_of(self.value);
         let (least, most) = exponent_range::<V>();
         let exponent = self.exponent.saturating_add(own_exponent);
         let rest = exponent - exponent.clamp(least, most);
         // Rounded away from zero, so that the number stays in range.
         let half = rest / 2 + rest % 2;
-        let number = ldexp(mantissa, (exponent - 2 * half).clamp(least, most));
-        (V::from_f64(number), V::from_f64(ldexp(1.0, half.clamp(least, most - 1))))
+        let number = times_power(self.value, (exponent - 2 * half).clamp(least, most) - own_exponent);
+        (number, times_power(V::ONE, half.clamp(least, most - 1)))
     }
 
     /// The product, or `None` if it is out of range.
@@ -79,9 +79,27 @@ impl<V: Value> Scale<V> {
     }
 }
 
+/// Magnitude of the larger part.
+fn magnitude<V: Scalar>(value: V) -> f64 {
+    let (re, im) = value.parts();
+    re.to_f64().abs().max(im.to_f64().abs())
+}
+
+/// Exponent of the larger part of a finite number other than zero, with a mantissa from 0.5 to 1.
+fn exponent_of<V: Scalar>(value: V) -> i32 {
+    frexp(magnitude(value)).1
+}
+
+/// Returns `value`·2^`exponent`, each part rounded once.
+fn times_power<V: Scalar>(value: V, exponent: i32) -> V {
+    let (re, im) = value.parts();
+    let scaled = |part: V::Real| V::Real::from_f64(ldexp(part.to_f64(), exponent));
+    V::from_parts(scaled(re), scaled(im))
+}
+
 /// Minimum and maximum exponent of normal numbers, with mantissas from 0.5 to 1.
-const fn exponent_range<V>() -> (i32, i32) {
-    if size_of::<V>() == size_of::<f32>() {
+const fn exponent_range<V: Scalar>() -> (i32, i32) {
+    if size_of::<V::Real>() == size_of::<f32>() {
         (f32::MIN_EXP, f32::MAX_EXP)
     } else {
         (f64::MIN_EXP, f64::MAX_EXP)

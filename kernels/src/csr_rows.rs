@@ -4,6 +4,7 @@
 //! copies entries from the whole matrix to the listed one, or back.
 
 use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Arena, Element, Global, GlobalMut, Shared};
 
 use crate::block::reduce::BlockReduce;
@@ -105,7 +106,10 @@ kernel! {
     }
     shared: BLOCK * ITEMS * u64::SIZE;
     body: CopyListedRows::copy_rows::<BLOCK, ITEMS>;
-    entry: csr_rows_copy_{W}_{O} in csr_rows: W in [u16, u32, u64], O in [u32, u64], 256 x 8;
+    entries: {
+        csr_rows_copy_{W}_{O} in csr_rows: W in [u16, u32, u64], O in [u32, u64], 256 x 8;
+        csr_rows_copy_{W}_{O} in csr_rows_c64: W = Complex<f64> as c64, O in [u32, u64], 256 x 8;
+    }
 }
 
 impl<W: Element, O: Offset> CopyListedRows<W, O> {

@@ -1,10 +1,10 @@
 //! Factors that the host knows, or that device memory holds.
 
-use evenpath_simt::{device, parameters, Float, Global};
+use evenpath_simt::{device, parameters, Arithmetic, Global};
 
 parameters! {
     /// A factor such as α or β: `value` times `power`², times an element in device memory if there is one.
-    pub struct Factor<V: Float> {
+    pub struct Factor<V: Arithmetic> {
         /// Factor known to the host.
         pub value: V,
         /// One element, or a view of none at address zero.
@@ -15,7 +15,7 @@ parameters! {
     }
 }
 
-impl<V: Float> Factor<V> {
+impl<V: Arithmetic> Factor<V> {
     /// Returns the factor. It is read and multiplied by each call, so kernels call this where they use it.
     #[device(track_caller)]
     pub fn get(self) -> V {

@@ -1,15 +1,15 @@
 //! Keys that merges, sets and sorts compare, and the values that go with them.
 
-use evenpath_simt::{device, Element, Packet};
+use evenpath_simt::{device, Element, Packet, Word, Words};
 
 /// A key: 32 or 64 bits, in the order of unsigned integers.
-pub trait Key: Element + Ord {}
+pub trait Key: Word + Ord {}
 
 impl Key for u32 {}
 impl Key for u64 {}
 
 /// A value that travels with a key: 32 or 64 bits of any type.
-pub trait ValueBits: Element {
+pub trait ValueBits: Word {
     /// Returns the sum of two, taken for what `how` says; the first unless it says sum.
     #[must_use]
     fn combine(self, other: Self, how: Combine) -> Self;
@@ -68,7 +68,10 @@ bits!(u32 as f32, u64 as f64);
 pub fn packet_of<T: Element>(element: impl Fn(usize) -> T) -> Packet {
     let mut packet = [0; 2];
     for index in 0..16 / T::SIZE {
-        packet[index * T::SIZE / 8] |= element(index).to_bits() << (index * T::SIZE % 8 * 8);
+        let bits = element(index).to_bits();
+        for word in 0..T::Words::COUNT {
+            packet[index * T::SIZE / 8 + word] |= bits.word(word) << (index * T::SIZE % 8 * 8);
+        }
     }
     packet
 }

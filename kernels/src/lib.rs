@@ -12,6 +12,7 @@
 pub mod assembly;
 pub mod block;
 pub mod bsr;
+pub mod complex;
 pub mod coo;
 pub mod csr_rows;
 pub mod elementary;
@@ -46,6 +47,10 @@ pub mod vector;
 pub use key::{Key, ValueBits};
 pub use matrix::{GlobalCoo, GlobalCsr, GlobalPattern, RowMap};
 pub use offset::Offset;
+
+// The first types of kernels of complex numbers, in the table.
+#[cfg(not(target_arch = "nvptx64"))]
+use evenpath_simt::num_complex::Complex;
 
 #[cfg(not(target_arch = "nvptx64"))]
 evenpath_simt::kernel_table!();

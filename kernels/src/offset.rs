@@ -1,9 +1,9 @@
 //! Row offsets, in both widths.
 
-use evenpath_simt::{device, Element};
+use evenpath_simt::{device, Word};
 
 /// The type of row offsets: u32, or u64 for matrices with 2³² nonzeros and more.
-pub trait Offset: Element {
+pub trait Offset: Word {
     /// Converts to an index. Saturates if `usize` is narrower, so that validation finds an offset that is out of range.
     fn to_usize(self) -> usize;
 }

@@ -1,10 +1,10 @@
 //! Addition of products to y.
 
-use evenpath_simt::{device, parameters, Float, GlobalMut};
+use evenpath_simt::{device, parameters, Arithmetic, GlobalMut};
 
 parameters! {
     /// A dense vector y, or the elements of a dense matrix, that a product is added to: y = αAx + βy.
-    pub struct Update<V: Float> {
+    pub struct Update<V: Arithmetic> {
         /// The vector; read only where `beta` is not zero.
         pub y: GlobalMut<V>,
         /// Factor of the product.
@@ -14,7 +14,7 @@ parameters! {
     }
 }
 
-impl<V: Float> Update<V> {
+impl<V: Arithmetic> Update<V> {
     /// `y[row] = alpha * sum + beta * y[row]`; where `beta` is zero, y is not read.
     #[device(track_caller)]
     pub fn store(self, row: usize, sum: V) {

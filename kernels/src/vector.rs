@@ -1,6 +1,7 @@
 //! Dense vectors: scaled, added, multiplied, divided, and put into another order.
 
-use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Float, Global, GlobalMut};
 
 use crate::block::reduce::BlockReduce;
 use crate::factor::Factor;
@@ -8,7 +9,7 @@ use crate::update::Update;
 
 kernel! {
     /// y = βy: one thread per element.
-    pub struct Scale<V: Float> {
+    pub struct Scale<V: Arithmetic> {
         /// The vector.
         pub y: GlobalMut<V>,
         /// Its elements.
@@ -21,7 +22,7 @@ kernel! {
     entry: vector_scale_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
-impl<V: Float> Scale<V> {
+impl<V: Arithmetic> Scale<V> {
     #[device]
     fn scale<const BLOCK: usize>(self, _: Arena) {
         let index = thread::global_index::<BLOCK>();
@@ -33,7 +34,7 @@ impl<V: Float> Scale<V> {
 
 kernel! {
     /// `y[i] = alpha * source[positions[i]] + beta * y[i]`: one thread per element.
-    pub struct Gather<V: Float> {
+    pub struct Gather<V: Arithmetic> {
         /// The vector that is read.
         pub source: Global<V>,
         /// Index in the source for each element of y.
@@ -48,7 +49,7 @@ kernel! {
     entry: vector_gather_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
-impl<V: Float> Gather<V> {
+impl<V: Arithmetic> Gather<V> {
     #[device]
     fn gather<const BLOCK: usize>(self, _: Arena) {
         let index = thread::global_index::<BLOCK>();
@@ -61,7 +62,7 @@ impl<V: Float> Gather<V> {
 
 kernel! {
     /// `y[positions[i]] += addends[i]`, no two positions the same: one thread per addend.
-    pub struct AddAt<V: Float> {
+    pub struct AddAt<V: Arithmetic> {
         /// Index in y for each addend.
         pub positions: Global<u32>,
         /// Addends.
@@ -76,7 +77,7 @@ kernel! {
     entry: vector_add_at_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
-impl<V: Float> AddAt<V> {
+impl<V: Arithmetic> AddAt<V> {
     #[device]
     fn add_at<const BLOCK: usize>(self, _: Arena) {
         let index = thread::global_index::<BLOCK>();
@@ -139,7 +140,7 @@ impl Iota {
 
 kernel! {
     /// y = αx + βy: one thread per element.
-    pub struct Axpby<V: Float> {
+    pub struct Axpby<V: Arithmetic> {
         /// The vector that is read.
         pub x: Global<V>,
         /// The vector that is written.
@@ -153,10 +154,13 @@ kernel! {
     }
     shared: 0;
     body: Axpby::axpby::<BLOCK>;
-    entry: vector_axpby_{V} in vector: V in [f32, f64], 256 x 1;
+    entries: {
+        vector_axpby_{V} in vector: V in [f32, f64], 256 x 1;
+        vector_axpby_{V} in vector_complex: V in [Complex<f32> as c32, Complex<f64> as c64], 256 x 1;
+    }
 }
 
-impl<V: Float> Axpby<V> {
+impl<V: Arithmetic> Axpby<V> {
     #[device]
     fn axpby<const BLOCK: usize>(self, _: Arena) {
         let index = thread::global_index::<BLOCK>();
@@ -169,7 +173,7 @@ impl<V: Float> Axpby<V> {
 
 kernel! {
     /// `z[i] = x[i] * y[i]`: one thread per element.
-    pub struct MultiplyElements<V: Float> {
+    pub struct MultiplyElements<V: Arithmetic> {
         /// A factor of each element.
         pub x: Global<V>,
         /// The other.
@@ -184,7 +188,7 @@ kernel! {
     entry: vector_multiply_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
-impl<V: Float> MultiplyElements<V> {
+impl<V: Arithmetic> MultiplyElements<V> {
     #[device]
     fn multiply_elements<const BLOCK: usize>(self, _: Arena) {
         let index = thread::global_index::<BLOCK>();
@@ -226,7 +230,7 @@ const IN_FLIGHT: usize = 4;
 
 kernel! {
     /// Partial sums of the inner product of x and y: block b adds up tiles b, b + grid, b + 2 × grid, …
-    pub struct Dot<V: Float> {
+    pub struct Dot<V: Arithmetic> {
         /// A vector.
         pub x: Global<V>,
         /// Another.
@@ -241,7 +245,7 @@ kernel! {
     entry: vector_dot_{V} in vector: V in [f32, f64], 256 x 4;
 }
 
-impl<V: Float> Dot<V> {
+impl<V: Arithmetic> Dot<V> {
     #[device]
     fn dot<const BLOCK: usize>(self, mut arena: Arena) {
         let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
@@ -269,7 +273,7 @@ impl<V: Float> Dot<V> {
 
 kernel! {
     /// Adds up the sums of the blocks of [`Dot`], in an order that depends only on their number: one block.
-    pub struct FinishDot<V: Float> {
+    pub struct FinishDot<V: Arithmetic> {
         /// The sums of the blocks.
         pub sums: Global<V>,
         /// Number of sums.
@@ -282,7 +286,7 @@ kernel! {
     entry: vector_finish_dot_{V} in vector: V in [f32, f64], 256 x 4;
 }
 
-impl<V: Float> FinishDot<V> {
+impl<V: Arithmetic> FinishDot<V> {
     #[device]
     fn finish<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);

@@ -19,6 +19,8 @@ pub enum ScalarType {
     BF16,
     F32,
     F64,
+    C32,
+    C64,
 }
 
 impl ScalarType {
@@ -28,7 +30,16 @@ impl ScalarType {
             Self::U8 => 1,
             Self::U16 | Self::F16 | Self::BF16 => 2,
             Self::U32 | Self::I32 | Self::F32 => 4,
-            Self::U64 | Self::I64 | Self::F64 => 8,
+            Self::U64 | Self::I64 | Self::F64 | Self::C32 => 8,
+            Self::C64 => 16,
+        }
+    }
+
+    /// Alignment of one element that is passed to a kernel: of each part of a complex number.
+    pub(crate) const fn align(self) -> usize {
+        match self {
+            Self::C32 | Self::C64 => self.size() / 2,
+            _ => self.size(),
         }
     }
 
@@ -45,6 +56,8 @@ impl ScalarType {
             Self::BF16 => "bf16",
             Self::F32 => "f32",
             Self::F64 => "f64",
+            Self::C32 => "Complex<f32>",
+            Self::C64 => "Complex<f64>",
         }
     }
 }
@@ -62,20 +75,87 @@ pub type Packet = [u64; 2];
 pub trait Element: Copy + PartialEq + core::fmt::Debug + Send + Sync + 'static + machine::Access {
     /// The type's name at run time.
     const TYPE: ScalarType;
+    /// The words that hold its bits.
+    type Words: Words;
     /// Bytes of one element; its alignment too.
     const SIZE: usize = Self::TYPE.size();
+    /// Bytes of each of its words that hold bits.
+    const WORD_SIZE: usize = if Self::SIZE < 8 { Self::SIZE } else { 8 };
     /// The all-zero element.
     const ZERO: Self;
-    /// Returns the element's bits, in the low bytes of a word.
-    fn to_bits(self) -> u64;
-    /// Returns the element with the given bits; the word's upper bytes are ignored.
-    fn from_bits(bits: u64) -> Self;
+    /// Returns the element's bits, in the low bytes of a word, or in two words.
+    fn to_bits(self) -> Self::Words;
+    /// Returns the element with the given bits; the upper bytes of the word of a smaller element are ignored.
+    fn from_bits(bits: Self::Words) -> Self;
 }
+
+/// Words of 8 bytes that hold the bits of an element: `u64`, or `[u64; 2]` for an element of 16 bytes.
+pub trait Words: Copy + core::fmt::Debug {
+    /// How many they are.
+    const COUNT: usize;
+    /// Something of each word: as many `T` as there are words.
+    type Each<T: Copy>: Copy;
+    /// Makes them of what `word` returns for the index of each.
+    fn from_fn(word: impl FnMut(usize) -> u64) -> Self;
+    /// Returns the word with an index below [`COUNT`](Self::COUNT).
+    fn word(self, index: usize) -> u64;
+    /// Returns what `of_word` returns for the index of each word.
+    fn each<T: Copy>(of_word: impl FnMut(usize) -> T) -> Self::Each<T>;
+    /// Returns that of one word.
+    fn of<T: Copy>(each: Self::Each<T>, index: usize) -> T;
+}
+
+impl Words for u64 {
+    const COUNT: usize = 1;
+    type Each<T: Copy> = T;
+    #[device(track_caller)]
+    fn from_fn(mut word: impl FnMut(usize) -> u64) -> Self {
+        word(0)
+    }
+    #[device]
+    fn word(self, _: usize) -> u64 {
+        self
+    }
+    #[device(track_caller)]
+    fn each<T: Copy>(mut of_word: impl FnMut(usize) -> T) -> T {
+        of_word(0)
+    }
+    #[device]
+    fn of<T: Copy>(each: T, _: usize) -> T {
+        each
+    }
+}
+
+impl Words for [u64; 2] {
+    const COUNT: usize = 2;
+    type Each<T: Copy> = [T; 2];
+    #[device(track_caller)]
+    fn from_fn(mut word: impl FnMut(usize) -> u64) -> Self {
+        [word(0), word(1)]
+    }
+    #[device]
+    fn word(self, index: usize) -> u64 {
+        self[index]
+    }
+    #[device(track_caller)]
+    fn each<T: Copy>(mut of_word: impl FnMut(usize) -> T) -> [T; 2] {
+        [of_word(0), of_word(1)]
+    }
+    #[device]
+    fn of<T: Copy>(each: [T; 2], index: usize) -> T {
+        each[index]
+    }
+}
+
+/// Elements of at most 8 bytes, whose bits one word holds.
+pub trait Word: Element<Words = u64> {}
+impl<T: Element<Words = u64>> Word for T {}
 
 macro_rules! integer_elements {
     ($($type:ident as $unsigned:ident: $name:ident),*) => {$(
         impl Element for $type {
             const TYPE: ScalarType = ScalarType::$name;
+            type Words = u64;
             const ZERO: Self = 0;
             #[device]
             fn to_bits(self) -> u64 {
@@ -91,7 +171,7 @@ macro_rules! integer_elements {
 integer_elements!(u8 as u8: U8, u16 as u16: U16, u32 as u32: U32, u64 as u64: U64, i32 as u32: I32, i64 as u64: I64);
 
 /// Elements with atomic operations: 32- and 64-bit integers; floats add and exchange.
-pub trait AtomicElement: Element + machine::Atomic {}
+pub trait AtomicElement: Element<Words = u64> + machine::Atomic {}
 /// Elements with an atomic minimum, maximum, compare-exchange and disjunction: 32- and 64-bit integers.
 pub trait AtomicInteger: AtomicElement + Ord {}
 
@@ -101,25 +181,34 @@ macro_rules! implement {
 implement!(AtomicElement: u32 u64 i32 i64 f32 f64);
 implement!(AtomicInteger: u32 u64 i32 i64);
 
-/// Floating-point elements and the arithmetic that kernels need beyond `+` and `*`.
-pub trait Float:
-    AtomicElement
-    + PartialOrd
-    + core::ops::Add<Output = Self>
-    + core::ops::Sub<Output = Self>
-    + core::ops::Mul<Output = Self>
-    + core::ops::Div<Output = Self>
-    + core::ops::AddAssign
+/// Elements with a sum, whose identity is [`ZERO`](Element::ZERO), and a product: what the kernels of products of matrices need.
+pub trait Arithmetic:
+    Element + core::ops::Add<Output = Self> + core::ops::Mul<Output = Self> + core::ops::AddAssign
 {
+    /// The element whose sum with any is that one, to the bit: −0 for floats, since the sum of −0 and 0 is 0.
+    const NEUTRAL: Self = Self::ZERO;
+
     /// `self * factor + addend`, rounded once. Nothing is contracted unless it is asked for.
     #[must_use]
     fn fma(self, factor: Self, addend: Self) -> Self;
+
+    /// Returns the complex conjugate: the element itself, unless it is complex.
+    #[must_use]
+    #[device]
+    fn conjugate(self) -> Self {
+        self
+    }
 
     /// Returns `self` times the element at an address, or `self` if the address is zero. The GPU has one opaque block
     /// of instructions without a branch, so that the result takes a register only where it is used.
     #[must_use]
     fn times_element_at(self, address: u64) -> Self;
+}
 
+/// Floating-point elements, and the arithmetic that kernels need beyond [`Arithmetic`].
+pub trait Float:
+    Arithmetic + AtomicElement + PartialOrd + core::ops::Sub<Output = Self> + core::ops::Div<Output = Self>
+{
     /// Returns the square root, rounded once.
     #[must_use]
     fn sqrt(self) -> Self;
@@ -129,6 +218,7 @@ macro_rules! float_elements {
     ($($type:ident: $name:ident, $bits:ident, $fma:ident, $times:ident, $sqrt:ident);*) => {$(
         impl Element for $type {
             const TYPE: ScalarType = ScalarType::$name;
+            type Words = u64;
             const ZERO: Self = 0.0;
             #[device]
             fn to_bits(self) -> u64 {
@@ -139,7 +229,9 @@ macro_rules! float_elements {
                 $type::from_bits(bits as $bits)
             }
         }
-        impl Float for $type {
+        impl Arithmetic for $type {
+            const NEUTRAL: Self = -0.0;
+
             #[device]
             fn fma(self, factor: Self, addend: Self) -> Self {
                 machine::$fma(self, factor, addend)
@@ -149,7 +241,8 @@ macro_rules! float_elements {
             fn times_element_at(self, address: u64) -> Self {
                 machine::$times(self, address)
             }
-
+        }
+        impl Float for $type {
             #[device]
             fn sqrt(self) -> Self {
                 machine::$sqrt(self)
@@ -163,7 +256,7 @@ float_elements!(f32: F32, u32, fma_f32, times_f32, sqrt_f32; f64: F64, u64, fma_
 /// the 16-bit `f16` and `bf16`.
 pub trait Stored: Element {
     /// Type of computations with it.
-    type Compute: Float + Stored<Compute = Self::Compute>;
+    type Compute: Arithmetic + Stored<Compute = Self::Compute>;
 
     /// Returns the same number; exact.
     fn widen(self) -> Self::Compute;
@@ -213,6 +306,7 @@ macro_rules! half_elements {
     ($($type:ident: $name:ident, $widen:expr, $narrow:expr;)*) => {$(
         impl Element for $type {
             const TYPE: ScalarType = ScalarType::$name;
+            type Words = u64;
             const ZERO: Self = $type::ZERO;
             #[device]
             fn to_bits(self) -> u64 {

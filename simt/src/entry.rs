@@ -2,7 +2,7 @@
 
 use evenpath_simt_macros::device;
 
-use crate::element::Element;
+use crate::element::{Element, Words};
 use crate::global::{Alignment, Global, GlobalMut};
 
 /// A type that a PTX entry takes as a parameter, by itself or as a field of a struct.
@@ -25,7 +25,7 @@ pub trait EntryParameter: Copy {
 
 impl<T: Element> EntryParameter for T {
     type Passed = Self;
-    type Field = u64;
+    type Field = T::Words;
 
     #[device]
     fn receive(passed: Self) -> Self {
@@ -33,9 +33,9 @@ impl<T: Element> EntryParameter for T {
     }
 
     #[device]
-    fn receive_field(field: u64) -> Self {
+    fn receive_field(field: T::Words) -> Self {
         if T::SIZE <= 4 {
-            T::from_bits(u64::from(low_half(field)))
+            T::from_bits(T::Words::from_fn(|index| u64::from(low_half(field.word(index)))))
         } else {
             T::from_bits(field)
         }

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use crate::element::ScalarType;
+use crate::element::{ScalarType, Words};
 use crate::global::{Alignment, Global, GlobalMut};
 use crate::Element;
 
@@ -59,13 +59,18 @@ impl ParameterKind {
     pub fn align(self) -> usize {
         match self {
             Self::Struct(_) => 8,
-            _ => self.size(),
+            Self::Scalar(scalar) => scalar.align(),
+            Self::Global(_) | Self::GlobalMut(_) => self.size(),
         }
     }
 
-    /// Scalars and views in the parameter: the [`Argument`]s that it is packed into.
+    /// Words of scalars and views in the parameter: the [`Argument`]s that it is packed into.
     pub const fn arguments(self) -> usize {
-        let Self::Struct(fields) = self else { return 1 };
+        let fields = match self {
+            Self::Struct(fields) => fields,
+            Self::Scalar(scalar) => return scalar.size().div_ceil(8),
+            Self::Global(_) | Self::GlobalMut(_) => return 1,
+        };
         let (mut count, mut field) = (0, 0);
         while field < fields.len() {
             count += fields[field].1.arguments();
@@ -75,9 +80,12 @@ impl ParameterKind {
     }
 
     /// Calls `visit` with the kind and byte offset of each scalar and view in the parameter, in order. The parameter begins at
-    /// `offset`, a multiple of its alignment.
+    /// `offset`, a multiple of its alignment. A scalar of 16 bytes counts as two of 8.
     pub fn for_each_scalar(self, offset: usize, visit: &mut impl FnMut(ParameterKind, usize)) {
-        let Self::Struct(fields) = self else { return visit(self, offset) };
+        let Self::Struct(fields) = self else {
+            let word = if self.arguments() == 1 { self } else { Self::Scalar(ScalarType::U64) };
+            return (0..self.arguments()).for_each(|index| visit(word, offset + 8 * index));
+        };
         let mut start = offset;
         for (_, kind) in fields {
             kind.for_each_scalar(start, visit);
@@ -109,7 +117,7 @@ impl KernelInfo {
         }
     }
 
-    /// Returns the kinds of the scalars and views among the parameters, one for each [`Argument`].
+    /// Returns the kinds of the scalars and views among the parameters, one for each [`Argument`]: two for a scalar of 16 bytes.
     pub fn scalars(&self) -> Vec<ParameterKind> {
         let mut scalars = Vec::new();
         for (_, kind) in self.parameters {
@@ -119,7 +127,7 @@ impl KernelInfo {
     }
 }
 
-/// One packed scalar or view of a launch.
+/// One packed word of a scalar, or a view, of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument {
     /// The bits the GPU gets, little end first: an address or a scalar.
@@ -153,11 +161,12 @@ impl<T: Element> Parameter for T {
     const KIND: ParameterKind = ParameterKind::Scalar(T::TYPE);
 
     fn pack(self, arguments: &mut Vec<Argument>) {
-        arguments.push(Argument { bits: self.to_bits(), len: 0 });
+        let bits = self.to_bits();
+        arguments.extend((0..T::Words::COUNT).map(|index| Argument { bits: bits.word(index), len: 0 }));
     }
 
     fn unpack(arguments: &mut Arguments<'_>) -> Self {
-        T::from_bits(next(arguments).bits)
+        T::from_bits(T::Words::from_fn(|_| next(arguments).bits))
     }
 }
 

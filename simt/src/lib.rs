@@ -29,6 +29,7 @@
 
 pub mod atomic;
 pub mod bits;
+mod complex;
 pub mod element;
 pub mod entry;
 pub mod global;
@@ -54,11 +55,12 @@ use host::machine;
 #[cfg(feature = "nvvm")]
 pub use cuda_std;
 
-pub use element::{Element, Float, Packet, ScalarType, Stored, WidenTo};
+pub use element::{Arithmetic, Element, Float, Packet, ScalarType, Stored, WidenTo, Word, Words};
 pub use entry::EntryParameter;
 pub use evenpath_simt_macros::device;
 #[doc(hidden)]
 pub use evenpath_simt_macros::{declared_kernels, instances};
 pub use global::{Aligned16, Alignment, Global, GlobalMut, Natural};
 pub use half;
+pub use num_complex;
 pub use shared::{Arena, Shared};

@@ -6,7 +6,7 @@
 
 use evenpath_simt_macros::device;
 
-use crate::element::Element;
+use crate::element::{Element, Words};
 use crate::machine;
 use crate::thread::{lane, WARP_SIZE};
 
@@ -31,7 +31,10 @@ macro_rules! shuffles {
         $(#[$doc])*
         #[device(track_caller)]
         pub fn $name<T: Element>(mask: u32, value: T, $argument: u32) -> T {
-            T::from_bits(machine::shuffle(Shuffle::$kind, mask, value.to_bits(), $argument, T::SIZE))
+            let bits = value.to_bits();
+            T::from_bits(T::Words::from_fn(|index| {
+                machine::shuffle(Shuffle::$kind, mask, bits.word(index), $argument, T::WORD_SIZE)
+            }))
         }
     )*};
 }

@@ -2,6 +2,7 @@
 //! claims of the table are tested on simulated GPUs. `EVENPATH_WRITE_DOCS=1` writes the page.
 
 mod assembly;
+mod complex;
 mod entries;
 mod graphs;
 mod operations;

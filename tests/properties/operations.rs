@@ -7,9 +7,13 @@ use evenpath::generate::{Kind, generate};
 use evenpath::hisparse::{self, DeviceHiSparse, HiSparse};
 use evenpath::hyb::HybOptions;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Csr, Device, DeviceVec, Multiplies, Offset, Storage, Value, bf16, f16};
+use evenpath::{Csr, Device, DeviceVec, Multiplies, Offset, RealStorage, Value, bf16, f16};
 
 use super::assembly::{assemble, assemble_into, correct_rhs};
+use super::complex::{
+    c32, c64, complex_scale, complex_spadd, complex_spgemm, complex_spmm, complex_spmv, complex_spmv_once,
+    conjugate_transpose,
+};
 use super::entries::{
     diagonal, filter, filter_largest, map_values, reduce_columns, reduce_rows, scale_columns, scale_rows,
     softmax_rows, update_values,
@@ -77,6 +81,8 @@ pub(super) fn operations() -> Vec<Operation> {
     operations! {
         "SpMV, CSR", "`DeviceCsr::plan_spmv`", spmv [f16 bf16 f32 f64] [u32 u64] true, true, true;
         "SpMV, CSR, once", "`DeviceCsr::spmv`", spmv_once [f32 f64] [u32 u64] true, true, true;
+        "SpMV, CSR, complex", "`DeviceCsr::plan_spmv`", complex_spmv [c32 c64] [u32 u64] true, true, true;
+        "SpMV, CSR, complex, once", "`DeviceCsr::spmv`", complex_spmv_once [c32 c64] [u32 u64] true, true, true;
         "SpMV, CSR, mixed", "`DeviceCsr::plan_spmv_mixed`", spmv_mixed [f32] [u32 u64] true, true, true;
         "SpMV, CSR, mixed, once", "`DeviceCsr::spmv_mixed`", spmv_mixed_once [f32] [u32 u64] true, true, true;
         "SpMV, COO", "`DeviceCoo::spmv`", spmv_coo [f32 f64] [] true, true, true;
@@ -94,10 +100,12 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpMV transposed, copied", "`DeviceCsr::plan_spmv_transposed`", transposed_copied [f32 f64] [u32 u64] true, true, true;
         "SpMM, CSR", "`DeviceCsr::plan_spmm`", spmm [f16 bf16 f32 f64] [u32 u64] true, true, true;
         "SpMM, BSR", "`DeviceBsr::spmm`", spmm_bsr [f32 f64] [u32 u64] true, true, true;
+        "SpMM, CSR, complex", "`DeviceCsr::plan_spmm`", complex_spmm [c32 c64] [u32 u64] true, true, true;
         "SpMM, HiSparse", "`DeviceHiSparse::plan_spmm`", spmm_tree [f32 f64] [] true, true, true;
         "SDDMM, CSR", "`DeviceCsr::plan_sddmm`", sddmm [f16 bf16 f32 f64] [u32 u64] true, true, true;
         "SpGEMM, row tiles", "`DeviceCsr::spgemm`", spgemm_row_tiles [f32 f64] [u32 u64] false, false, true;
         "SpGEMM, row-wise", "`DeviceCsr::plan_spgemm`", spgemm_row_wise [f32 f64] [u32 u64] false, true, true;
+        "SpGEMM, row-wise, complex", "`DeviceCsr::plan_spgemm`", complex_spgemm [c32 c64] [u32 u64] false, true, true;
         "SpGEMM, two-level sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, mixed", "`DeviceCsr::plan_spgemm`", spgemm_mixed [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, column sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted_by_column [f32 f64] [u32 u64] false, true, true;
@@ -107,6 +115,7 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpGEMM, HiSparse", "`DeviceHiSparse::spgemm`", multiply_trees [f32 f64] [] false, false, true;
         "SpAdd, CSR, once", "`DeviceCsr::spadd`", add_once [f32 f64] [u32 u64] false, false, true;
         "SpAdd, CSR", "`DeviceCsr::plan_spadd`", add [f32 f64] [u32 u64] true, true, true;
+        "SpAdd, CSR, complex", "`DeviceCsr::plan_spadd`", complex_spadd [c32 c64] [u32 u64] true, true, true;
         "SpAdd, COO", "`DeviceCoo::spadd`", add_coo [f32 f64] [] false, false, true;
         "SpAdd, HiSparse", "`DeviceHiSparse::spadd`", add_trees [f32 f64] [] false, false, true;
         "SpAdd, HiSparse, queues", "`DeviceHiSparse::spadd`", add_trees_queued [f32 f64] [] false, false, false;
@@ -117,12 +126,14 @@ pub(super) fn operations() -> Vec<Operation> {
         "assembly, in place", "`AssemblyPlan::assemble_into`", assemble_into [f32 f64] [u32 u64] true, true, true;
         "right-hand side of fixed unknowns", "`AssemblyPlan::correct_rhs`", correct_rhs [f32 f64] [] true, true, true;
         "transpose, CSR", "`DeviceCsr::transpose`", transpose [f32 f64] [u32 u64] false, false, true;
+        "conjugate transpose, CSR", "`DeviceCsr::conjugate_transpose`", conjugate_transpose [c32 c64] [u32 u64] false, false, true;
         "CSR to COO", "`DeviceCsr::to_coo`", to_coo [f32 f64] [u32 u64] false, false, true;
         "CSR to HiSparse", "`DeviceCsr::to_hisparse`", to_tree [f32 f64] [u32 u64] false, false, true;
         "CSR to HiSparse, queues", "`DeviceCsr::to_hisparse`", to_tree_queued [f32 f64] [u32 u64] false, false, false;
         "new values, CSR", "`DeviceCsr::set_values_from`", set_values [f32 f64] [u32 u64] true, true, true;
         "select rows, CSR", "`DeviceCsr::select_rows`", select_rows [f16 bf16 f32 f64] [u32 u64] false, false, true;
         "sort rows, CSR", "`DeviceCsr::sort_rows`", sort_rows [f32 f64] [u32 u64] false, false, true;
+        "values scaled and conjugated, CSR", "`DeviceCsr::scale`, `conjugate`", complex_scale [c32 c64] [u32 u64] true, true, true;
         "rows scaled, CSR", "`DeviceCsr::scale_rows`", scale_rows [f32 f64] [u32 u64] true, true, true;
         "columns scaled, CSR", "`DeviceCsr::scale_columns`", scale_columns [f32 f64] [u32 u64] true, true, true;
         "function of the values, CSR", "`DeviceCsr::map_values`", map_values [f32 f64] [u32 u64] true, true, true;
@@ -165,7 +176,7 @@ pub(super) fn matrix<V: Value, O: Offset>() -> Csr<V, O> {
 }
 
 /// Values whose sums depend on the order.
-pub(super) fn numbers<T: Storage>(len: usize) -> Vec<T> {
+pub(super) fn numbers<T: RealStorage>(len: usize) -> Vec<T> {
     (0..len).map(|index| T::from_f64(1.0 / (3 + index % 1009) as f64)).collect()
 }
 
@@ -178,7 +189,7 @@ pub(super) fn download<T: Pod + 'static>(vector: DeviceVec<T>) -> Download {
 }
 
 /// Computes y = Ax, by the given function.
-fn product<T: Storage>(
+fn product<T: RealStorage>(
     device: &Device,
     rows: usize,
     x: DeviceVec<T>,
@@ -192,7 +203,10 @@ fn product<T: Storage>(
     })
 }
 
-fn spmv<S: Storage, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+fn spmv<S: RealStorage<Computed: RealStorage>, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
     let a = device.upload(&matrix::<f64, O>().into_values::<S>()).expect("upload");
     let x = device.upload(&numbers::<S>(a.ncols())).expect("upload");
     uploaded();

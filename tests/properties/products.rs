@@ -6,13 +6,13 @@ use evenpath::error::OpError;
 use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::SpmmOptions;
-use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Offset, Storage, Value};
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Offset, RealStorage, Value};
 
 use super::operations::{Download, Run, bytes, download, matrix, numbers, tree};
 
 const COLUMNS: usize = 4;
 
-pub(super) fn download_csr<V: Storage, O: Offset>(matrix: DeviceCsr<V, O>) -> Download {
+pub(super) fn download_csr<V: RealStorage, O: Offset>(matrix: DeviceCsr<V, O>) -> Download {
     Box::new(move || {
         let matrix = matrix.download().expect("a download");
         [bytes(matrix.row_offsets()), bytes(matrix.column_indices()), bytes(matrix.values())].concat()
@@ -30,7 +30,7 @@ fn download_tree<V: Value>(matrix: DeviceHiSparse<V, 64>) -> Download {
     Box::new(move || matrix.download().expect("a download").pool().to_vec())
 }
 
-fn dense<T: Storage>(device: &Device, rows: usize) -> DeviceDense<T> {
+fn dense<T: RealStorage>(device: &Device, rows: usize) -> DeviceDense<T> {
     let values: Vec<T> = numbers::<f64>(rows * COLUMNS).into_iter().map(T::from_f64).collect();
     DeviceDense::try_new(device.upload(&values).expect("upload"), rows, COLUMNS, Layout::RowMajor)
         .expect("a matrix")
@@ -40,7 +40,7 @@ fn dense<T: Storage>(device: &Device, rows: usize) -> DeviceDense<T> {
 type DenseProduct<T> = dyn Fn(&DeviceDense<T>, &mut DeviceDense<T>) -> Result<(), OpError> + Send;
 
 /// Computes C = AB, by the given function.
-fn product<T: Storage>(
+fn product<T: RealStorage>(
     device: &Device,
     (rows, cols): (usize, usize),
     uploaded: &mut dyn FnMut(),
@@ -56,7 +56,10 @@ fn product<T: Storage>(
     })
 }
 
-pub(super) fn spmm<S: Storage, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+pub(super) fn spmm<S: RealStorage<Computed: RealStorage>, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
     let a = device.upload(&matrix::<f32, O>().into_values::<S>()).expect("upload");
     let options = SpmmOptions::default().with_columns(COLUMNS);
     let (one, zero) = (S::Computed::from_f64(1.0), S::Computed::from_f64(0.0));
@@ -250,7 +253,7 @@ pub(super) fn transpose<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn
     Box::new(move || Ok(download_csr(a.transpose()?)))
 }
 
-pub(super) fn select_rows<S: Storage, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+pub(super) fn select_rows<S: RealStorage, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let host = matrix::<f64, O>().into_values::<S>();
     let list: Vec<u32> = (0..host.nrows() as u32).rev().step_by(3).collect();
     let (a, list) = (device.upload(&host).expect("upload"), device.upload(&list).expect("upload"));

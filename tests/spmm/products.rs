@@ -3,7 +3,7 @@
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::generate;
 use evenpath::spmm::{SpmmOptions, SpmmPlan};
-use evenpath::{Compute, Csr, Device, DeviceDense, Layout, Offset, Storage, bf16, f16};
+use evenpath::{Compute, Csr, Device, DeviceDense, Layout, Offset, RealStorage, Storage, bf16, f16};
 use evenpath_tests::{HostDense, SpmmOperand, devices, kernel_devices, spmm as oracle};
 use proptest::prelude::*;
 
@@ -19,7 +19,7 @@ pub(super) fn among_empty_rows(lengths: &[usize]) -> Vec<usize> {
 }
 
 /// A product to run and to check.
-pub(super) struct Case<'a, S: Storage, O: Offset> {
+pub(super) struct Case<'a, S: RealStorage, O: Offset> {
     pub(super) a: &'a Csr<S, O>,
     pub(super) columns: usize,
     pub(super) b_layout: Layout,
@@ -29,9 +29,9 @@ pub(super) struct Case<'a, S: Storage, O: Offset> {
     pub(super) beta: f64,
 }
 
-impl<S: Storage, O: Offset> Case<'_, S, O>
+impl<S: RealStorage, O: Offset> Case<'_, S, O>
 where
-    Compute<S>: Storage,
+    Compute<S>: RealStorage,
 {
     /// Makes a plan and runs the product on a device, with C filled with NaN if β is zero, and checks it.
     pub(super) fn check<T: SpmmOperand<S>>(&self, device: &Device) -> Vec<T> {
@@ -48,7 +48,7 @@ where
             c.values.fill(T::from_f64(f64::NAN));
         }
         let mut device_c = c.upload(device);
-        let factor = <Compute<S> as Storage>::from_f64;
+        let factor = <Compute<S> as RealStorage>::from_f64;
         plan.run(factor(alpha), &b.upload(device), factor(beta), &mut device_c).expect("run");
         let result = device_c.as_vec().download().expect("download");
         for column in 0..columns {
@@ -74,7 +74,7 @@ where
 }
 
 /// A matrix with rows of the given lengths, and columns spread over `cols`.
-pub(super) fn with_row_lengths<S: Storage, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<S, O> {
+pub(super) fn with_row_lengths<S: RealStorage, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<S, O> {
     let triplets = lengths.iter().enumerate().flat_map(|(row, &len)| {
         (0..len).map(move |i| (row, i * cols / len, ((row * 31 + i * 17) % 101) as f64 / 50.0 - 1.0))
     });
@@ -83,7 +83,11 @@ pub(super) fn with_row_lengths<S: Storage, O: Offset>(cols: usize, lengths: &[us
     matrix.into_values()
 }
 
-pub(super) fn case<S: Storage, O: Offset>(a: &Csr<S, O>, columns: usize, layout: Layout) -> Case<'_, S, O> {
+pub(super) fn case<S: RealStorage, O: Offset>(
+    a: &Csr<S, O>,
+    columns: usize,
+    layout: Layout,
+) -> Case<'_, S, O> {
     Case { a, columns, b_layout: layout, c_layout: layout, gap: 0, alpha: 1.0, beta: 0.0 }
 }
 
@@ -146,9 +150,9 @@ fn any_number_of_columns() {
 /// 16-bit values, with operands of the same type and of `f32`.
 #[test]
 fn half_precision() {
-    fn check<S: Storage, T: SpmmOperand<S>>(device: &Device, long: usize)
+    fn check<S: RealStorage, T: SpmmOperand<S>>(device: &Device, long: usize)
     where
-        Compute<S>: Storage,
+        Compute<S>: RealStorage,
     {
         let a: Csr<S> = with_row_lengths(long, &among_empty_rows(&[3, 0, 5, long, 17, 2, 30]));
         let wide: Csr<S, u64> = a.clone().try_into_offsets().expect("offsets fit");

@@ -1,7 +1,7 @@
 //! Sparse matrix times dense matrix: the kernels' division of rows among blocks, groups of lanes and pieces.
 
 use evenpath::spmm::SpmmOptions;
-use evenpath::{Compute, Csr, Device, Layout, Offset, Storage, bf16, f16};
+use evenpath::{Compute, Csr, Device, Layout, Offset, RealStorage, bf16, f16};
 use evenpath_tests::{SpmmOperand, devices, kernel_devices};
 
 use crate::spmm::products::{Case, LAYOUTS, PIECE, among_empty_rows, case, with_row_lengths};
@@ -66,13 +66,13 @@ fn check_for_one_multiprocessor(rows: Rows<'_>, products: &[Product], is_cut: bo
     }
 }
 
-fn check_types<S: Storage, T: SpmmOperand<S>, O: Offset>(
+fn check_types<S: RealStorage, T: SpmmOperand<S>, O: Offset>(
     device: &Device,
     (cols, lengths): Rows<'_>,
     products: &[Product],
     is_cut: bool,
 ) where
-    Compute<S>: Storage,
+    Compute<S>: RealStorage,
 {
     let a = with_row_lengths::<S, O>(cols, lengths);
     for &(columns, b_layout, c_layout) in products {

@@ -5,7 +5,7 @@ use evenpath::error::OpError;
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlan};
 use evenpath::{
-    Compute, Csr, Device, DeviceCsr, DeviceDense, Factor, Layout, Multiplies, Offset, Storage, bf16, f16,
+    Compute, Csr, Device, DeviceCsr, DeviceDense, Factor, Layout, Multiplies, Offset, RealStorage, bf16, f16,
 };
 use evenpath_tests::{DeviceUnderTest, devices, spmm as oracle, unlike_devices, with_row_lengths};
 
@@ -13,16 +13,16 @@ use evenpath_tests::{DeviceUnderTest, devices, spmm as oracle, unlike_devices, w
 type Plan<S, O, T> = fn(&DeviceCsr<S, O>, SpmvOptions) -> Result<SpmvPlan<S, O, T>, OpError>;
 
 /// Numbers that are not round.
-fn numbers<T: Storage>(len: usize) -> Vec<T> {
+fn numbers<T: RealStorage>(len: usize) -> Vec<T> {
     (0..len).map(|i| T::from_f64(((i * 7919 + 13) % 1009) as f64 / 504.0 - 1.0)).collect()
 }
 
-fn matrix<S: Storage, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<S, O> {
+fn matrix<S: RealStorage, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<S, O> {
     with_row_lengths::<f64, O>(cols, lengths).into_values()
 }
 
 /// Matrices with empty rows, one long row, no rows and no columns.
-fn matrices<S: Storage, O: Offset>() -> Vec<Csr<S, O>> {
+fn matrices<S: RealStorage, O: Offset>() -> Vec<Csr<S, O>> {
     let long = [vec![3, 0, 5, 1100, 17, 2, 30], vec![0; 300]].concat();
     let shapes: [(usize, &[usize]); 8] = [
         (1100, &long),
@@ -38,7 +38,11 @@ fn matrices<S: Storage, O: Offset>() -> Vec<Csr<S, O>> {
 }
 
 /// Runs a plan, with y filled with NaN if β is zero, and compares with the oracle.
-fn check<S: Multiplies<T>, O: Offset, T: Storage<Computed = Compute<S>>>(
+fn check<
+    S: Multiplies<T> + RealStorage<Computed: RealStorage>,
+    O: Offset,
+    T: RealStorage<Computed = Compute<S>>,
+>(
     device: &Device,
     a: &Csr<S, O>,
     plan: Plan<S, O, T>,
@@ -52,14 +56,18 @@ fn check<S: Multiplies<T>, O: Offset, T: Storage<Computed = Compute<S>>>(
     }
     let plan = plan(&device.upload(a).expect("upload"), SpmvOptions::default()).expect("a plan");
     let (x, mut y) = (device.upload(&x).expect("upload"), device.upload(&y).expect("upload"));
-    let factor = <Compute<S> as Storage>::from_f64;
+    let factor = <Compute<S> as RealStorage>::from_f64;
     plan.run(factor(alpha), &x, factor(beta), &mut y).expect("a product");
     if let Err(difference) = expected.check(&y.download().expect("download")) {
         panic!("{device}, {a:?} with vectors of {}, {alpha}, {beta}: {difference}", T::NAME);
     }
 }
 
-fn check_all<S: Multiplies<T>, O: Offset, T: Storage<Computed = Compute<S>>>(
+fn check_all<
+    S: Multiplies<T> + RealStorage<Computed: RealStorage>,
+    O: Offset,
+    T: RealStorage<Computed = Compute<S>>,
+>(
     device: &Device,
     plan: Plan<S, O, T>,
 ) {
@@ -101,14 +109,14 @@ fn mixed_plans_of_wide_values_are_plans() {
 /// A product has the bits of SpMM with one column, and a plan reports what SpMM's does.
 #[test]
 fn a_product_is_that_with_a_matrix_of_one_column() {
-    fn check<S: Storage>(device: &Device, a: &Csr<S>) {
+    fn check<S: RealStorage<Computed: RealStorage>>(device: &Device, a: &Csr<S>) {
         let matrix = device.upload(a).expect("upload");
         let plan = matrix.plan_spmv(SpmvOptions::default()).expect("a plan");
         let x = device.upload(&numbers::<S>(a.ncols())).expect("upload");
         let mut y = device.upload(&numbers::<S>(a.nrows())).expect("upload");
         let dense = |vec, rows| DeviceDense::try_new(vec, rows, 1, Layout::RowMajor).expect("a column");
         let mut c = dense(device.upload(&numbers::<S>(a.nrows())).expect("upload"), a.nrows());
-        let [alpha, beta] = [1.25, -0.5].map(<Compute<S> as Storage>::from_f64);
+        let [alpha, beta] = [1.25, -0.5].map(<Compute<S> as RealStorage>::from_f64);
         plan.run(alpha, &x, beta, &mut y).expect("a product");
         let of_matrices = matrix.plan_spmm(SpmmOptions::default().with_columns(1)).expect("a plan");
         of_matrices.run(alpha, &dense(x, a.ncols()), beta, &mut c).expect("a product");
@@ -159,7 +167,7 @@ fn another_devices_choices_are_repeated() {
 /// Small integers, so that sums are exact in any order and are exact in 16 bits.
 #[test]
 fn factors_on_the_device() {
-    fn check<S: Multiplies<T> + Storage<Computed = f32>, T: Storage<Computed = f32>>(
+    fn check<S: Multiplies<T> + RealStorage<Computed = f32>, T: RealStorage<Computed = f32>>(
         device: &Device,
         plan: Plan<S, u32, T>,
     ) {
@@ -199,7 +207,10 @@ fn factors_on_the_device() {
 /// Vectors that begin anywhere: nothing around y is written, and bits do not depend on it.
 #[test]
 fn slices_at_any_address() {
-    fn check<S: Multiplies<T>, T: Storage<Computed = Compute<S>>>(device: &Device, plan: Plan<S, u32, T>) {
+    fn check<S: Multiplies<T> + RealStorage<Computed: RealStorage>, T: RealStorage<Computed = Compute<S>>>(
+        device: &Device,
+        plan: Plan<S, u32, T>,
+    ) {
         const SPARE: usize = 9;
         let a: Csr<S> = matrix(900, &[vec![3, 0, 900, 17], vec![2; 70]].concat());
         let plan = plan(&device.upload(&a).expect("upload"), SpmvOptions::default()).expect("a plan");
@@ -212,7 +223,7 @@ fn slices_at_any_address() {
             let (x, mut y) = (around(&x), around(&y));
             let (in_x, in_y) = (start..start + a.ncols(), start..start + a.nrows());
             let x = x.slice(in_x).expect("inside");
-            let [alpha, beta] = [1.5, 0.5].map(<Compute<S> as Storage>::from_f64);
+            let [alpha, beta] = [1.5, 0.5].map(<Compute<S> as RealStorage>::from_f64);
             plan.run(alpha, &x, beta, &mut y.slice_mut(in_y.clone()).expect("inside")).expect("a product");
             let mut found = y.download().expect("download");
             let product: Vec<T> = found.drain(in_y).collect();

@@ -1,5 +1,6 @@
 //! Shared by the integration tests: devices, matrices with given row lengths, and independent oracles.
 
+mod complex;
 mod devices;
 #[cfg(doctest)]
 mod guide;
@@ -9,6 +10,9 @@ mod oracle;
 mod spmm_operand;
 mod spmv_check;
 
+pub use complex::{
+    ComplexValue, ExpectedComplex, complex, complex_rows, complex_spmv, complex_vector, exact,
+};
 pub use devices::{
     DeviceUnderTest, device_of_each_kind, devices, kernel_devices, lose, tile_len, tile_lens, unlike_devices,
 };

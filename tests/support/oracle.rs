@@ -1,5 +1,5 @@
 use approx::abs_diff_ne;
-use evenpath::{Compute, Csr, Offset, Storage, Value};
+use evenpath::{Compute, Csr, Offset, RealStorage, Value};
 
 /// A vector computed in f64, with a bound on the error of each element when computed in a different order.
 #[derive(Debug, Clone)]
@@ -10,7 +10,13 @@ pub struct Expected {
 
 /// Computes y = αAx + βy in f64, by definition. The bound is (n + 3)·ε·(|α|·Σ|a||x| + |β||y|) for a row of n
 /// nonzeros and the unit roundoff ε of `V`, times two, for the errors of both results.
-pub fn spmv<S: Storage, V: Value, O: Offset>(a: &Csr<S, O>, alpha: V, x: &[V], beta: V, y: &[V]) -> Expected {
+pub fn spmv<S: RealStorage, V: Value, O: Offset>(
+    a: &Csr<S, O>,
+    alpha: V,
+    x: &[V],
+    beta: V,
+    y: &[V],
+) -> Expected {
     let mut values = vec![0.0; a.nrows()];
     let mut magnitudes = vec![0.0; a.nrows()];
     let mut counts = vec![0_u64; a.nrows()];
@@ -33,7 +39,7 @@ pub fn spmv<S: Storage, V: Value, O: Offset>(a: &Csr<S, O>, alpha: V, x: &[V], b
 
 /// A column of `C = αAB + βC` in f64, from a column of B and one of C. The bound is that of [`spmv`] with the unit roundoff
 /// ε of the computing type, plus the rounding to `T`, the type of the result.
-pub fn spmm<S: Storage, T: Storage, O: Offset>(
+pub fn spmm<S: RealStorage, T: RealStorage, O: Offset>(
     a: &Csr<S, O>,
     alpha: f64,
     b: &[T],
@@ -95,7 +101,7 @@ impl Expected {
     /// # Errors
     ///
     /// If there is one, or the lengths differ.
-    pub fn check<V: Storage>(&self, actual: &[V]) -> Result<(), String> {
+    pub fn check<V: RealStorage>(&self, actual: &[V]) -> Result<(), String> {
         if actual.len() != self.values.len() {
             return Err(format!("{} elements, not {}", actual.len(), self.values.len()));
         }

@@ -2,10 +2,10 @@
 
 use evenpath::error::OpError;
 use evenpath::spmm::{SpmmOptions, SpmmPlan};
-use evenpath::{Compute, DeviceCsr, Offset, Storage, bf16, f16};
+use evenpath::{Compute, DeviceCsr, Offset, RealStorage, bf16, f16};
 
 /// Types of the dense operands of a matrix of values `S`.
-pub trait SpmmOperand<S: Storage>: Storage<Computed = Compute<S>> {
+pub trait SpmmOperand<S: RealStorage>: RealStorage<Computed = Compute<S>> {
     /// Plans a product with matrices of this type.
     ///
     /// # Errors
@@ -17,7 +17,7 @@ pub trait SpmmOperand<S: Storage>: Storage<Computed = Compute<S>> {
     ) -> Result<SpmmPlan<S, O, Self>, OpError>;
 }
 
-impl<S: Storage> SpmmOperand<S> for S {
+impl<S: RealStorage> SpmmOperand<S> for S {
     fn plan_spmm<O: Offset>(
         matrix: &DeviceCsr<S, O>,
         options: SpmmOptions,

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use evenpath::spadd::SpaddMethod;
 use evenpath::spgemm::SpgemmMethod;
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
-use evenpath::{Csr, Storage};
+use evenpath::{Csr, RealStorage};
 
 use super::bench::{Bench, Measured};
 use super::spadd::{self, Addend, SparseSum};
@@ -149,7 +149,7 @@ impl Case {
     }
 
     /// Measures types that only products with dense matrices have, and that peers do not have.
-    pub(crate) fn measure_half<S: Storage>(&self, bench: &Bench<'_>, key: Key, matrix: &Csr<S>) -> Row {
+    pub(crate) fn measure_half<S: RealStorage>(&self, bench: &Bench<'_>, key: Key, matrix: &Csr<S>) -> Row {
         row(key, matrix, || match self {
             Self::Spmm(columns) => spmm::measure_own(bench, matrix, *columns),
             _ => Err(format!("{} takes no values of {}", self.op(), S::NAME).into()),
@@ -158,7 +158,7 @@ impl Case {
 }
 
 /// The row of what is measured, or of why it cannot be.
-pub(crate) fn row<S: Storage>(key: Key, matrix: &Csr<S>, measure: impl FnOnce() -> Measured) -> Row {
+pub(crate) fn row<S: RealStorage>(key: Key, matrix: &Csr<S>, measure: impl FnOnce() -> Measured) -> Row {
     let shape = Some(Shape { rows: matrix.nrows(), cols: matrix.ncols(), nnz: matrix.nnz() });
     // Unwind safe: the measuring functions keep no state that a panic could corrupt.
     match catch_unwind(AssertUnwindSafe(measure)) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use evenpath::error::OpError;
 use evenpath::spmm::SpmmOptions;
-use evenpath::{Compute, Csr, DeviceDense, Layout, Storage};
+use evenpath::{Compute, Csr, DeviceDense, Layout, RealStorage, Scalar};
 use rayon::prelude::*;
 
 use super::bench::{Bench, Measured, contender};
@@ -20,7 +20,7 @@ const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
 
 /// Two operations per nonzero and column; the bytes of the matrix, B and C. The effective bytes are a value, a column
 /// index and a row of B per nonzero, and an offset and a row of C per row.
-fn work<S: Storage>(matrix: &Csr<S>, columns: usize) -> Work {
+fn work<S: RealStorage>(matrix: &Csr<S>, columns: usize) -> Work {
     let (rows, cols, nnz) = (matrix.nrows() as u64, matrix.ncols() as u64, matrix.nnz() as u64);
     let entry = (size_of::<S>() + size_of::<u32>()) as u64;
     let (offset, dense_row) = (size_of::<u32>() as u64, (size_of::<S>() * columns) as u64);
@@ -54,20 +54,25 @@ pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, a: &Csr<V>, columns: usiz
 /// # Errors
 ///
 /// Those of [`measure`].
-pub(crate) fn measure_own<S: Storage>(bench: &Bench<'_>, a: &Csr<S>, columns: usize) -> Measured {
+pub(crate) fn measure_own<S: RealStorage>(bench: &Bench<'_>, a: &Csr<S>, columns: usize) -> Measured {
     let b: Vec<S> = random_vector(a.ncols() * columns, 1);
     let ours = both_layouts(bench, a, &b, columns)?;
     Ok(figures(a, columns, ours, Vec::new()))
 }
 
-fn figures<S: Storage>(a: &Csr<S>, columns: usize, ours: Vec<Contender>, peers: Vec<Contender>) -> Figures {
+fn figures<S: RealStorage>(
+    a: &Csr<S>,
+    columns: usize,
+    ours: Vec<Contender>,
+    peers: Vec<Contender>,
+) -> Figures {
     let (work, operands) = (work(a, columns), (a.nnz() * columns) as u64);
     let more = BTreeMap::from([("effective bytes".to_owned(), work.effective_bytes as f64)]);
     Figures::new((operands, work.operations, work.bytes), ours, peers, more)
 }
 
 /// Evenpath's products, with B and C in one layout, without gaps.
-fn both_layouts<S: Storage>(
+fn both_layouts<S: RealStorage>(
     bench: &Bench<'_>,
     matrix: &Csr<S>,
     b: &[S],
@@ -86,7 +91,7 @@ fn both_layouts<S: Storage>(
         // Filled with NaN, which must not remain in the result.
         let mut c = dense(&vec![S::from_f64(f64::NAN); matrix.nrows() * columns], matrix.nrows())?;
         let plan = a.plan_spmm(SpmmOptions::default().with_columns(columns).with_layout(layout))?;
-        let (one, zero) = (<Compute<S> as Storage>::from_f64(1.0), Compute::<S>::default());
+        let (one, zero) = (Compute::<S>::ONE, Compute::<S>::default());
         let times = times_ms(device, bench.repetitions, || plan.run(one, &b_dense, zero, &mut c))?;
         let info = plan.info()?;
         let checked = check(matrix, b, &c.into_vec().download()?, columns, layout);
@@ -105,7 +110,7 @@ fn both_layouts<S: Storage>(
 /// # Errors
 ///
 /// The first element found beyond the bound, or wrong sizes, as text.
-fn check<S: Storage, T: Storage>(
+fn check<S: RealStorage, T: RealStorage>(
     matrix: &Csr<S>,
     b: &[T],
     c: &[T],

@@ -10,7 +10,7 @@ use evenpath::generate::Kind;
 use evenpath::io::{
     Complex, MatrixMarketError, MatrixMarketErrorKind, MatrixMarketReader, Progress, ReadOptions, Stage,
 };
-use evenpath::{Csr, Offset, Storage, Value};
+use evenpath::{Csr, Offset, RealStorage, Value};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -126,7 +126,7 @@ impl Drop for ReadingBar {
 }
 
 /// Numbers in [-1, 1), the same for the same seed.
-pub fn random_vector<V: Storage>(len: usize, seed: u64) -> Vec<V> {
+pub fn random_vector<V: RealStorage>(len: usize, seed: u64) -> Vec<V> {
     const STEP: f64 = 1.0 / (1_u64 << 52) as f64;
     let mut stream = Xoshiro256PlusPlus::seed_from_u64(seed);
     // 53 random bits; in f32, a number may round up to 1.

@@ -40,7 +40,7 @@ pub(crate) use sort::{sort, sort_by_offsets, sort_pairs, sort_pairs_by_offsets};
 pub(crate) use spadd::{RowMerge, write_row_offsets};
 pub(crate) use spgemm::{MaskedSpgemm, Spgemm, SpgemmArrays, in_pool};
 pub(crate) use spmm::{Dense, DenseMut, spmm, spmm_bsr, spmm_tasks};
-pub(crate) use spmv::{SpmvCut, SpmvGroups, SpmvTiles};
+pub(crate) use spmv::{SpmvCut, SpmvGroups, SpmvTiles, spmv};
 pub(crate) use spmv_batch::{SpmvBatch, SpmvBatchOperands};
 pub(crate) use spmv_transposed::{spmv_transposed, spmv_transposed_pieces};
 pub(crate) use vector::{axpby, divide_elements, dot, extreme, iota, map, multiply_elements, norm2, sum};

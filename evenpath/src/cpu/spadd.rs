@@ -5,7 +5,7 @@ use std::slice::IterMut;
 
 use crate::matrix::{row_blocks, split, split_both};
 use crate::operation::{Elementwise, scaled};
-use crate::{Offset, Value, parallel};
+use crate::{Offset, Scalar, parallel};
 
 /// Patterns of two canonical matrices with the same number of rows, and the operation.
 pub(crate) struct RowMerge<'m, O> {
@@ -46,7 +46,7 @@ impl<O: Offset> RowMerge<'_, O> {
     }
 
     /// Writes the values of the result, given its row offsets.
-    pub(crate) fn write_values<V: Value>(
+    pub(crate) fn write_values<V: Scalar>(
         &self,
         operands: (&[V], &[V]),
         factors: (V, V),
@@ -60,7 +60,7 @@ impl<O: Offset> RowMerge<'_, O> {
     }
 
     /// Writes column indices and values in one pass.
-    pub(crate) fn write<V: Value>(
+    pub(crate) fn write<V: Scalar>(
         &self,
         operands: (&[V], &[V]),
         factors: (V, V),
@@ -74,7 +74,7 @@ impl<O: Offset> RowMerge<'_, O> {
         });
     }
 
-    fn values<'v, V: Value>(
+    fn values<'v, V: Scalar>(
         &self,
         (a, b): (&'v [V], &'v [V]),
         factors: (V, V),
@@ -194,7 +194,7 @@ struct ValueWriter<'v, V> {
     next: IterMut<'v, V>,
 }
 
-impl<V: Value> EntrySink for ValueWriter<'_, V> {
+impl<V: Scalar> EntrySink for ValueWriter<'_, V> {
     #[inline]
     fn push(&mut self, a: usize, b: usize, has_a: bool, has_b: bool) {
         let (a, b) = (scaled(self.factors.0, self.a[a]), scaled(self.factors.1, self.b[b]));

@@ -6,13 +6,13 @@ use evenpath_kernels::fold::{Extreme, NO_KEY};
 use evenpath_kernels::map::Mapping;
 use evenpath_kernels::norm::Magnitude;
 
-use crate::{Value, parallel};
+use crate::{Scalar, Value, parallel};
 
 /// Elements per task.
 const CHUNK: usize = 1 << 14;
 
 /// Computes `y = alpha x + beta y`. If `beta` is 0, `y` is overwritten without being read.
-pub(crate) fn axpby<V: Value>(alpha: V, x: &[V], beta: V, y: &mut [V]) {
+pub(crate) fn axpby<V: Scalar>(alpha: V, x: &[V], beta: V, y: &mut [V]) {
     parallel::parts_mut(y, CHUNK, |range, y| {
         for (y, &x) in y.iter_mut().zip(&x[range]) {
             *y = if beta == V::ZERO { alpha * x } else { alpha * x + beta * *y };

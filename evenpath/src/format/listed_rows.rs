@@ -12,7 +12,7 @@ use crate::format::csr::DevicePattern;
 use crate::operand::{OpError, countable};
 use crate::operation::Operator;
 use crate::sequence::scan::{self, ScanOptions};
-use crate::{MatrixError, Offset, Storage};
+use crate::{Complex, MatrixError, Offset, Storage};
 
 /// The kernels of listed rows, to be compiled ahead.
 pub(crate) fn kernels<V: Storage, O: Offset>() -> Kernels {
@@ -20,6 +20,7 @@ pub(crate) fn kernels<V: Storage, O: Offset>() -> Kernels {
     match V::SIZE {
         2 => kernels.and::<CopyListedRows<u16, O>>(),
         4 => kernels.and::<CopyListedRows<u32, O>>(),
+        16 => kernels.and::<CopyListedRows<Complex<f64>, O>>(),
         _ => kernels.and::<CopyListedRows<u64, O>>(),
     }
 }
@@ -120,6 +121,7 @@ impl<O: Offset> ListedRows<'_, O> {
         match V::SIZE {
             2 => self.copy_words::<u16, V>(tiles, source, target, to),
             4 => self.copy_words::<u32, V>(tiles, source, target, to),
+            16 => self.copy_words::<Complex<f64>, V>(tiles, source, target, to),
             _ => self.copy_words::<u64, V>(tiles, source, target, to),
         }
     }

@@ -8,12 +8,12 @@ use crate::format::path_tiles::PathTiles;
 use crate::operand::OpError;
 use crate::operand::check::check_vector;
 use crate::operation::Map;
-use crate::sequence::map;
-use crate::{Offset, Value};
+use crate::sequence::{complex, map};
+use crate::{Offset, Scalar, Value};
 
 /// Changes of all values in place. Like [`set_values`](DeviceCsr::set_values), they apply to clones, plans and graphs
 /// too; in a captured graph, each launch changes the values again.
-impl<V: Value, O: Offset> DeviceCsr<V, O> {
+impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// Multiplies every value by `factor`: A becomes αA. Runs in the order of the device's stream; the call does not
     /// wait.
     ///
@@ -33,9 +33,33 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// If the values are [borrowed](Self::values), there is too little memory, or the device was lost.
     pub fn scale(&self, factor: V) -> Result<(), OpError> {
-        self.map_values(Map::Scale(factor))
+        self.shared_values().change(|values| complex::scale(factor, values))
     }
 
+    /// Replaces every value by its complex conjugate; real values stay. Runs in the order of the device's stream; the call does not
+    /// wait.
+    ///
+    /// ```
+    /// use evenpath::{Complex, Csr, Device};
+    ///
+    /// let a = Device::best()?.upload(&Csr::from_triplets(1, 1, [(0, 0, Complex::new(1.0, 2.0))])?)?;
+    /// a.conjugate()?;
+    /// assert_eq!(a.values().download()?, [Complex::new(1.0, -2.0)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the values are [borrowed](Self::values), there is too little memory, or the device was lost.
+    pub fn conjugate(&self) -> Result<(), OpError> {
+        if !V::IS_COMPLEX {
+            return Ok(());
+        }
+        self.shared_values().change(complex::conjugate)
+    }
+}
+
+impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// Replaces every value by a function of it. Runs in the order of the device's stream; the call does not wait.
     ///
     /// ```

@@ -1,5 +1,6 @@
 //! Transposition on the device.
 
+use evenpath_kernels::complex::GatherElements;
 use evenpath_kernels::spmv::{ColumnOffsets, MergePartition, RowIndices};
 use evenpath_kernels::vector::{Gather, GatherIndices, Iota};
 
@@ -11,16 +12,16 @@ use crate::operand::{OpError, Pairs};
 use crate::sequence::radix_sort::pair_kernels;
 use crate::sequence::sort::{self, SortOptions};
 use crate::sequence::vector;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// A transpose, and the permutation of its values.
-pub(crate) struct Transpose<V: Value, O: Offset> {
+pub(crate) struct Transpose<V: Scalar, O: Offset> {
     pub(crate) matrix: DeviceCsr<V, O>,
     /// For each nonzero of the transpose, its index in the matrix.
     pub(crate) permutation: DeviceVec<u32>,
 }
 
-impl<V: Value, O: Offset> Transpose<V, O> {
+impl<V: Scalar, O: Offset> Transpose<V, O> {
     /// Updates the values of the transpose, given in the order of the matrix's nonzeros.
     pub(crate) fn update(&self, values: &DeviceSlice<V>) -> Result<(), OpError> {
         // SAFETY: the permutation's elements are the indices of the matrix's nonzeros, each of which has a
@@ -31,7 +32,7 @@ impl<V: Value, O: Offset> Transpose<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> DeviceCsr<V, O> {
+impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// Returns Aᵀ, for A of m rows and n columns a matrix of n rows and m columns, in its own memory: later
     /// changes of A's values do not affect it. Its rows are sorted; duplicates keep their order, and there
     /// are none if A has none.
@@ -66,8 +67,31 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     }
 }
 
+impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
+    /// Returns Aᴴ, the conjugate transpose, for A of m rows and n columns a matrix of n rows and m columns, in its own memory. Otherwise
+    /// like [`transpose`](Self::transpose), which it is for real values.
+    ///
+    /// ```
+    /// use evenpath::{Complex, Csr, Device};
+    ///
+    /// let i = Complex::new(0.0, 1.0);
+    /// let a = Device::best()?.upload(&Csr::from_triplets(1, 2, [(0, 0, i), (0, 1, 2.0 + i)])?)?;
+    /// assert_eq!(a.conjugate_transpose()?.download()?.values(), [-i, 2.0 - i]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`transpose`](Self::transpose).
+    pub fn conjugate_transpose(&self) -> Result<Self, OpError> {
+        let transposed = self.transpose()?;
+        transposed.conjugate()?;
+        Ok(transposed)
+    }
+}
+
 /// Computes the transpose, with `values` in the order of the matrix's nonzeros, on a device with kernels.
-pub(crate) fn transpose<V: Value, O: Offset>(
+pub(crate) fn transpose<V: Scalar, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     values: &DeviceSlice<V>,
 ) -> Result<Transpose<V, O>, OpError> {
@@ -91,7 +115,7 @@ pub(crate) fn transpose<V: Value, O: Offset>(
 }
 
 /// The kernels of a transposition, to be compiled ahead.
-fn kernels<V: Value, O: Offset>() -> Kernels {
+fn kernels<V: Scalar, O: Offset>() -> Kernels {
     pair_kernels::<u32, u32>()
         .and::<Iota>()
         .and::<ColumnOffsets<O>>()
@@ -99,10 +123,11 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
         .and::<MergePartition<O>>()
         .and::<GatherIndices>()
         .and::<Gather<V>>()
+        .and::<GatherElements<V>>()
 }
 
 /// Returns the number of nonzeros, which must fit into 32 bits.
-pub(crate) fn check_countable<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<u32, OpError> {
+pub(crate) fn check_countable<V: Scalar, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<u32, OpError> {
     let len = matrix.nnz();
     let too_long = OpError::TooLong { what: "sorting nonzeros by column", len, limit: u32::MAX as usize };
     u32::try_from(len).map_err(|_| too_long)
@@ -134,7 +159,7 @@ pub(crate) fn column_offsets<O: Offset>(
 }
 
 /// The row of each nonzero.
-pub(crate) fn row_indices<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<DeviceVec<u32>, OpError> {
+pub(crate) fn row_indices<V: Scalar, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<DeviceVec<u32>, OpError> {
     let device = matrix.device();
     let (tiles, launch) = PathTiles::find(matrix, device.kernel())?;
     let mut row_indices = device.uninitialized(matrix.nnz())?;

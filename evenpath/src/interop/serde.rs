@@ -9,14 +9,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::serde_values::{SerdeValues, serialize_scale};
 use crate::scale::Scale;
-use crate::{Bsr, Coo, Csr, Ell, HiSparse, Hyb, Offset, RowOrder, SlicedEll, Storage, Value};
+use crate::{Bsr, Coo, Csr, Ell, HiSparse, Hyb, Offset, RealStorage, RowOrder, SlicedEll, Value};
 
 /// An array, borrowed for writing, owned after reading.
 type Array<'a, T> = Cow<'a, [T]>;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Csr")]
-struct CsrArrays<'a, V: Storage, O: Clone> {
+struct CsrArrays<'a, V: RealStorage, O: Clone> {
     rows: usize,
     cols: usize,
     row_offsets: Array<'a, O>,
@@ -24,7 +24,7 @@ struct CsrArrays<'a, V: Storage, O: Clone> {
     values: SerdeValues<'a, V>,
 }
 
-impl<V: Storage + Serialize, O: Offset + Serialize> Serialize for Csr<V, O> {
+impl<V: RealStorage + Serialize, O: Offset + Serialize> Serialize for Csr<V, O> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let arrays = CsrArrays {
             rows: self.nrows(),
@@ -37,7 +37,7 @@ impl<V: Storage + Serialize, O: Offset + Serialize> Serialize for Csr<V, O> {
     }
 }
 
-impl<'de, V: Storage + Deserialize<'de>, O: Offset + Deserialize<'de>> Deserialize<'de> for Csr<V, O> {
+impl<'de, V: RealStorage + Deserialize<'de>, O: Offset + Deserialize<'de>> Deserialize<'de> for Csr<V, O> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let arrays = CsrArrays::deserialize(deserializer)?;
         let CsrArrays { rows, cols, row_offsets, column_indices, values } = arrays;
@@ -48,7 +48,7 @@ impl<'de, V: Storage + Deserialize<'de>, O: Offset + Deserialize<'de>> Deseriali
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Bsr")]
-struct BsrArrays<'a, V: Storage, O: Clone> {
+struct BsrArrays<'a, V: RealStorage, O: Clone> {
     rows: usize,
     cols: usize,
     block_size: usize,
@@ -83,7 +83,7 @@ impl<'de, V: Value + Deserialize<'de>, O: Offset + Deserialize<'de>> Deserialize
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Coo")]
-struct CooArrays<'a, V: Storage> {
+struct CooArrays<'a, V: RealStorage> {
     rows: usize,
     cols: usize,
     row_indices: Array<'a, u32>,
@@ -115,7 +115,7 @@ impl<'de, V: Value + Deserialize<'de>> Deserialize<'de> for Coo<V> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Ell")]
-struct EllArrays<'a, V: Storage> {
+struct EllArrays<'a, V: RealStorage> {
     rows: usize,
     cols: usize,
     width: usize,
@@ -146,7 +146,7 @@ impl<'de, V: Value + Deserialize<'de>> Deserialize<'de> for Ell<V> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "SlicedEll")]
-struct SlicedEllArrays<'a, V: Storage> {
+struct SlicedEllArrays<'a, V: RealStorage> {
     rows: usize,
     cols: usize,
     slice_height: u32,
@@ -219,7 +219,7 @@ impl<'de, V: Value + Deserialize<'de>> Deserialize<'de> for Hyb<V> {
 /// [`HiSparse::try_from_pool`].
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "HiSparse", bound(serialize = "V: Serialize"))]
-struct HiSparseParts<'a, V: Storage> {
+struct HiSparseParts<'a, V: RealStorage> {
     rows: usize,
     cols: usize,
     node_size: usize,

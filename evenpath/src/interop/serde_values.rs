@@ -9,12 +9,12 @@ use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Storage;
+use crate::RealStorage;
 
 /// Values of a matrix: an array. In a text format, if some are not finite, a map of the array with zeros in
 /// their place, and the positions of NaNs and infinities. The elements of an array thus have one type, and
 /// are not rounded twice when read.
-pub(super) struct SerdeValues<'a, V: Storage>(Cow<'a, [V]>);
+pub(super) struct SerdeValues<'a, V: RealStorage>(Cow<'a, [V]>);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Values")]
@@ -25,23 +25,23 @@ struct WithPositions<V> {
     negative_infinity: Vec<usize>,
 }
 
-impl<'a, V: Storage> From<&'a [V]> for SerdeValues<'a, V> {
+impl<'a, V: RealStorage> From<&'a [V]> for SerdeValues<'a, V> {
     fn from(values: &'a [V]) -> Self {
         Self(Cow::Borrowed(values))
     }
 }
 
-impl<V: Storage> SerdeValues<'_, V> {
+impl<V: RealStorage> SerdeValues<'_, V> {
     pub(super) fn into_owned(self) -> Vec<V> {
         self.0.into_owned()
     }
 }
 
-fn is_finite<V: Storage>(value: V) -> bool {
+fn is_finite<V: RealStorage>(value: V) -> bool {
     value.to_f64().is_finite()
 }
 
-impl<V: Storage> WithPositions<V> {
+impl<V: RealStorage> WithPositions<V> {
     fn new(values: &[V]) -> Self {
         let numbers = values.iter().map(|&value| if is_finite(value) { value } else { V::from_f64(0.0) });
         let places = |is_there: fn(f64) -> bool| {
@@ -75,7 +75,7 @@ impl<V: Storage> WithPositions<V> {
     }
 }
 
-impl<V: Storage + Serialize> Serialize for SerdeValues<'_, V> {
+impl<V: RealStorage + Serialize> Serialize for SerdeValues<'_, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let values = &self.0;
         if !serializer.is_human_readable() || values.iter().all(|&value| is_finite(value)) {
@@ -85,7 +85,7 @@ impl<V: Storage + Serialize> Serialize for SerdeValues<'_, V> {
     }
 }
 
-impl<'de, V: Storage + Deserialize<'de>> Deserialize<'de> for SerdeValues<'_, V> {
+impl<'de, V: RealStorage + Deserialize<'de>> Deserialize<'de> for SerdeValues<'_, V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if deserializer.is_human_readable() {
             return deserializer.deserialize_any(ValuesVisitor(PhantomData));
@@ -96,7 +96,7 @@ impl<'de, V: Storage + Deserialize<'de>> Deserialize<'de> for SerdeValues<'_, V>
 
 struct ValuesVisitor<'a, V>(PhantomData<&'a V>);
 
-impl<'de, 'a, V: Storage + Deserialize<'de>> Visitor<'de> for ValuesVisitor<'a, V> {
+impl<'de, 'a, V: RealStorage + Deserialize<'de>> Visitor<'de> for ValuesVisitor<'a, V> {
     type Value = SerdeValues<'a, V>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -114,7 +114,7 @@ impl<'de, 'a, V: Storage + Deserialize<'de>> Visitor<'de> for ValuesVisitor<'a, 
 }
 
 /// Writes the scale of a tree, which must be a number that a text format can represent.
-pub(super) fn serialize_scale<V: Storage + Serialize, S: Serializer>(
+pub(super) fn serialize_scale<V: RealStorage + Serialize, S: Serializer>(
     scale: &V,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {

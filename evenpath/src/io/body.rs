@@ -7,7 +7,7 @@ use super::header::array_entries;
 use super::lines::{LineFault, chunks};
 use super::options::{Progress, ReadOptions, Stage};
 use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry};
-use crate::{MatrixError, Value, parallel};
+use crate::{MatrixError, Scalar, parallel};
 
 /// The part of the text that holds the entries.
 #[derive(Clone, Copy)]
@@ -38,14 +38,14 @@ struct ParseTask<'a, V> {
 
 impl Body<'_> {
     /// Parses row, column and value of every line.
-    pub(super) fn coordinates<V: Value>(&self) -> Result<ParsedEntries<V>, MatrixMarketError> {
+    pub(super) fn coordinates<V: Scalar>(&self) -> Result<ParsedEntries<V>, MatrixMarketError> {
         let stored = self.coordinates_of_part()?;
         self.check_count(stored.values.len())?;
         Ok(stored)
     }
 
     /// Like [`coordinates`](Self::coordinates), for a text with any number of entries.
-    pub(super) fn coordinates_of_part<V: Value>(&self) -> Result<ParsedEntries<V>, MatrixMarketError> {
+    pub(super) fn coordinates_of_part<V: Scalar>(&self) -> Result<ParsedEntries<V>, MatrixMarketError> {
         let MatrixMarketHeader { nrows: rows, ncols: cols, .. } = *self.header;
         self.parse(true, move |cursor, row, column| {
             *row = cursor.index("row", "a row", rows)?;
@@ -55,7 +55,7 @@ impl Body<'_> {
     }
 
     /// Parses the value of every line.
-    pub(super) fn array<V: Value>(&self) -> Result<ParsedEntries<V>, MatrixMarketError> {
+    pub(super) fn array<V: Scalar>(&self) -> Result<ParsedEntries<V>, MatrixMarketError> {
         let stored = self.parse(false, |_, _, _| Ok(()))?;
         self.check_count(stored.values.len())?;
         Ok(stored)
@@ -74,19 +74,25 @@ impl Body<'_> {
 
     // The method paths are not generic over the lifetime of the cursor.
     #[allow(clippy::redundant_closure_for_method_calls)]
-    fn parse<V: Value>(
+    fn parse<V: Scalar>(
         &self,
         indexed: bool,
         place: impl Fn(&mut Cursor<'_>, &mut u32, &mut u32) -> Result<(), Kind> + Sync,
     ) -> Result<ParsedEntries<V>, MatrixMarketError> {
+        let (_, zero) = V::ZERO.parts();
         match self.header.field {
-            Field::Real => self.parse_with(indexed, place, |cursor| cursor.real()),
-            Field::Integer => self.parse_with(indexed, place, |cursor| cursor.integer()),
+            Field::Real => self.parse_with(indexed, place, |cursor| Ok(V::from_parts(cursor.real()?, zero))),
+            Field::Integer => {
+                self.parse_with(indexed, place, |cursor| Ok(V::from_parts(cursor.integer()?, zero)))
+            }
             Field::Pattern => self.parse_with(indexed, place, |_| Ok(V::ONE)),
+            Field::Complex if V::IS_COMPLEX => {
+                self.parse_with(indexed, place, |cursor| Ok(V::from_parts(cursor.real()?, cursor.real()?)))
+            }
             Field::Complex => self.parse_with(indexed, place, |cursor| {
-                let real = cursor.real::<V>()?;
+                let real = cursor.real()?;
                 cursor.imaginary()?;
-                Ok(real)
+                Ok(V::from_parts(real, zero))
             }),
         }
     }
@@ -94,7 +100,7 @@ impl Body<'_> {
     /// Two passes: the first counts the entries of each chunk, so that the second can write each entry to
     /// its final position. Memory is allocated for the lines in the file, not for the number that the
     /// header announces.
-    fn parse_with<V: Value>(
+    fn parse_with<V: Scalar>(
         &self,
         indexed: bool,
         place: impl Fn(&mut Cursor<'_>, &mut u32, &mut u32) -> Result<(), Kind> + Sync,
@@ -122,7 +128,7 @@ impl Body<'_> {
     }
 
     /// Allocates memory for this many entries.
-    fn allocate<V: Value>(&self, entries: usize, indexed: bool) -> Result<ParsedEntries<V>, MatrixError> {
+    fn allocate<V: Scalar>(&self, entries: usize, indexed: bool) -> Result<ParsedEntries<V>, MatrixError> {
         let out_of_memory = |()| MatrixError::OutOfMemory { rows: self.header.nrows, nnz: entries };
         let indices = || bytemuck::try_zeroed_vec(if indexed { entries } else { 0 }).map_err(out_of_memory);
         let (rows, columns) = (indices()?, indices()?);
@@ -179,7 +185,7 @@ impl<V> ParsedEntries<V> {
     }
 }
 
-impl<V: Value> ParseTask<'_, V> {
+impl<V: Scalar> ParseTask<'_, V> {
     fn run(
         self,
         place: &impl Fn(&mut Cursor<'_>, &mut u32, &mut u32) -> Result<(), Kind>,

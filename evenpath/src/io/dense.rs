@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use super::options::ReadOptions;
-use super::writer::write_blocks;
-use super::{MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketReader, destination};
-use crate::Value;
+use super::writer::{push_value, write_blocks};
+use super::{Field, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketReader, destination};
+use crate::Scalar;
 use crate::matrix::{check_dimensions, check_threads};
 
 /// Elements per task.
@@ -31,7 +31,7 @@ const BLOCK: usize = 1 << 14;
 /// # Errors
 ///
 /// If the matrix has several rows and several columns; otherwise the same as for [`read_matrix_market`](super::read_matrix_market).
-pub fn read_vector<V: Value>(path: impl AsRef<Path>) -> Result<Vec<V>, MatrixMarketError> {
+pub fn read_vector<V: Scalar>(path: impl AsRef<Path>) -> Result<Vec<V>, MatrixMarketError> {
     let path = path.as_ref();
     let reader = MatrixMarketReader::open(path, ReadOptions::default())?;
     let (rows, cols) = (reader.header().nrows, reader.header().ncols);
@@ -59,7 +59,7 @@ pub fn read_vector<V: Value>(path: impl AsRef<Path>) -> Result<Vec<V>, MatrixMar
 /// # Errors
 ///
 /// If the file cannot be written, or there are 2³² elements or more.
-pub fn write_vector<V: Value>(path: impl AsRef<Path>, vector: &[V]) -> Result<(), MatrixMarketError> {
+pub fn write_vector<V: Scalar>(path: impl AsRef<Path>, vector: &[V]) -> Result<(), MatrixMarketError> {
     write_dense(path, vector, vector.len(), 1)
 }
 
@@ -69,7 +69,7 @@ pub fn write_vector<V: Value>(path: impl AsRef<Path>, vector: &[V]) -> Result<()
 /// # Errors
 ///
 /// If there are not `rows` · `cols` values; otherwise the same as for [`write_vector`].
-pub fn write_dense<V: Value>(
+pub fn write_dense<V: Scalar>(
     path: impl AsRef<Path>,
     values: &[V],
     rows: usize,
@@ -90,15 +90,16 @@ fn check(len: usize, rows: usize, cols: usize) -> Result<(), MatrixMarketError> 
     Err(Kind::DenseLength { rows, cols, len }.into())
 }
 
-fn write_array<V: Value>(
+fn write_array<V: Scalar>(
     writer: &mut dyn Write,
     values: &[V],
     rows: usize,
     cols: usize,
 ) -> std::io::Result<()> {
-    writeln!(writer, "%%MatrixMarket matrix array real general\n{rows} {cols}")?;
+    let field = if V::IS_COMPLEX { Field::Complex } else { Field::Real };
+    writeln!(writer, "%%MatrixMarket matrix array {field} general\n{rows} {cols}")?;
     write_blocks(writer, values.len(), BLOCK, |element, text| {
-        values[element].push_shortest(text);
+        push_value(field, values[element], text);
         text.push(b'\n');
     })
 }

@@ -53,7 +53,9 @@ pub enum MatrixMarketErrorKind {
     GzipTrailer { position: usize, bytes: usize },
     #[error("a {0} is not defined by the format")]
     Undefined(&'static str),
-    #[error("the values are complex; read the real part with ReadOptions::complex")]
+    #[error(
+        "the values are complex; read them as Complex<f32> or Complex<f64>, or the real part with ReadOptions::complex"
+    )]
     Complex,
     #[error("a matrix in array format cannot be read in parts")]
     ArrayPart,
@@ -71,6 +73,8 @@ pub enum MatrixMarketErrorKind {
     BothTriangles { symmetry: Symmetry, row: usize, column: usize },
     #[error("the diagonal of a skew-symmetric matrix is 0, but row {row} has an entry there")]
     SkewDiagonal { row: usize },
+    #[error("the diagonal of a Hermitian matrix is real, but row {row} has an imaginary part there")]
+    HermitianDiagonal { row: usize },
     #[error(
         "a skew-symmetric matrix in array format has the {expected} values below the diagonal, but the file has {found}, as with the diagonal"
     )]

@@ -3,27 +3,26 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use evenpath_simt::Element;
 use rayon::slice::ParallelSliceMut;
 
 use super::body::{Body, ParsedEntries};
 use super::{MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry};
 use crate::matrix::memory::{try_collect, try_extend};
-use crate::{Coo, MatrixError, Value, parallel};
+use crate::{Coo, MatrixError, Scalar, parallel};
 
 /// Entries per task.
 const GRAIN: usize = 1 << 15;
 
 /// All entries of a coordinate file: the stored ones in their order, then their mirror images.
-pub(super) fn coordinates<V: Value>(
+pub(super) fn coordinates<V: Scalar>(
     body: &Body<'_>,
     mut stored: ParsedEntries<V>,
 ) -> Result<Coo<V>, MatrixMarketError> {
     let MatrixMarketHeader { nrows: rows, ncols: cols, symmetry, .. } = *body.header;
     if symmetry != Symmetry::General {
         check_triangles(body, &stored)?;
-        if symmetry == Symmetry::SkewSymmetric {
-            check_skew_diagonal(body, &stored)?;
-        }
+        check_diagonal(body, &stored)?;
         mirror(&mut stored, symmetry).map_err(|()| out_of_memory(rows, &stored))?;
     }
     Ok(Coo::from_valid(rows, cols, stored.rows, stored.columns, stored.values))
@@ -35,7 +34,7 @@ fn out_of_memory<V>(rows: usize, stored: &ParsedEntries<V>) -> MatrixError {
 
 /// Appends the mirror image of every entry that is not on the diagonal. Fails if there is too little memory
 /// for them.
-fn mirror<V: Value>(stored: &mut ParsedEntries<V>, symmetry: Symmetry) -> Result<(), ()> {
+fn mirror<V: Scalar>(stored: &mut ParsedEntries<V>, symmetry: Symmetry) -> Result<(), ()> {
     let ParsedEntries { rows, columns, values } = stored;
     let len = values.len();
     let off_diagonal = |range: Range<usize>| range.filter(|&entry| rows[entry] != columns[entry]).count();
@@ -54,13 +53,17 @@ fn mirror<V: Value>(stored: &mut ParsedEntries<V>, symmetry: Symmetry) -> Result
     Ok(())
 }
 
-/// The value at the mirrored position; for complex matrices, its real part.
-fn reflect<V: Value>(symmetry: Symmetry, value: V) -> V {
-    if symmetry == Symmetry::SkewSymmetric { -value } else { value }
+/// The value at the mirrored position.
+fn reflect<V: Scalar>(symmetry: Symmetry, value: V) -> V {
+    match symmetry {
+        Symmetry::SkewSymmetric => -value,
+        Symmetry::Hermitian => value.conj(),
+        Symmetry::General | Symmetry::Symmetric => value,
+    }
 }
 
 /// Checks that at most one of two mirrored positions is stored. Otherwise both would be counted twice.
-fn check_triangles<V: Value>(body: &Body<'_>, stored: &ParsedEntries<V>) -> Result<(), MatrixMarketError> {
+fn check_triangles<V: Scalar>(body: &Body<'_>, stored: &ParsedEntries<V>) -> Result<(), MatrixMarketError> {
     let has = |order: Ordering| {
         let is_in = |&entry: &usize| stored.rows[entry].cmp(&stored.columns[entry]) == order;
         parallel::first(stored.rows.len(), GRAIN, |mut range| range.find(is_in)).is_some()
@@ -91,21 +94,36 @@ fn check_triangles<V: Value>(body: &Body<'_>, stored: &ParsedEntries<V>) -> Resu
     Err(MatrixMarketError::at_line(body.line_of_entry(entry), kind))
 }
 
-pub(super) fn check_skew_diagonal<V: Value>(
+/// Checks the diagonal: of a skew-symmetric matrix it is zero, of a Hermitian one real.
+pub(super) fn check_diagonal<V: Scalar>(
     body: &Body<'_>,
     stored: &ParsedEntries<V>,
 ) -> Result<(), MatrixMarketError> {
+    let symmetry = body.header.symmetry;
     let mut entries = stored.rows.iter().zip(&stored.columns).zip(&stored.values);
-    let Some(entry) = entries.position(|((row, column), &value)| row == column && value != V::ZERO) else {
+    let is_refused =
+        |((row, column), &value): ((&u32, &u32), &V)| row == column && !may_be_diagonal(symmetry, value);
+    let Some(entry) = entries.position(is_refused) else {
         return Ok(());
     };
-    let kind = Kind::SkewDiagonal { row: stored.rows[entry] as usize + 1 };
+    let row = stored.rows[entry] as usize + 1;
+    let is_skew = symmetry == Symmetry::SkewSymmetric;
+    let kind = if is_skew { Kind::SkewDiagonal { row } } else { Kind::HermitianDiagonal { row } };
     Err(MatrixMarketError::at_line(body.line_of_entry(entry), kind))
 }
 
+/// Returns whether a matrix may have the value on its diagonal.
+fn may_be_diagonal<V: Scalar>(symmetry: Symmetry, value: V) -> bool {
+    match symmetry {
+        Symmetry::SkewSymmetric => value == V::ZERO,
+        Symmetry::Hermitian => value.parts().1 == V::Real::ZERO,
+        Symmetry::General | Symmetry::Symmetric => true,
+    }
+}
+
 /// The nonzero entries of an array file. `values` has as many as the header announces.
-pub(super) fn array<V: Value>(header: &MatrixMarketHeader, values: &[V]) -> Result<Coo<V>, MatrixError> {
-    let MatrixMarketHeader { nrows: rows, ncols: cols, symmetry, .. } = *header;
+pub(super) fn array<V: Scalar>(body: &Body<'_>, values: &[V]) -> Result<Coo<V>, MatrixMarketError> {
+    let MatrixMarketHeader { nrows: rows, ncols: cols, symmetry, .. } = *body.header;
     let mut all = ParsedEntries { rows: Vec::new(), columns: Vec::new(), values: Vec::new() };
     // Skip columns without rows.
     let columns = if values.is_empty() { 0 } else { cols };
@@ -117,7 +135,11 @@ pub(super) fn array<V: Value>(header: &MatrixMarketHeader, values: &[V]) -> Resu
         };
         (first..rows).map(move |row| (row as u32, column as u32))
     });
-    for ((row, column), &value) in places.zip(values) {
+    for (element, ((row, column), &value)) in places.zip(values).enumerate() {
+        if row == column && !may_be_diagonal(symmetry, value) {
+            let kind = Kind::HermitianDiagonal { row: row as usize + 1 };
+            return Err(MatrixMarketError::at_line(body.line_of_entry(element), kind));
+        }
         if value != V::ZERO {
             let no_memory = |_| MatrixError::OutOfMemory { rows, nnz: values.len() };
             try_extend(&mut all.rows, &[row]).map_err(no_memory)?;

@@ -87,7 +87,7 @@ type Callback = Arc<dyn Fn(Progress) + Send + Sync>;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// Treatment of complex matrices. Default: refused.
+    /// Treatment of complex matrices that are read into real values. Default: refused. Complex values take both parts.
     pub complex: Complex,
     /// Treatment of duplicates when reading into CSR. Default: summed.
     pub duplicates: Duplicates,

@@ -10,10 +10,8 @@ use super::cursor::{Cursor, line_at};
 use super::header::check_start;
 use super::options::{Complex, ReadOptions};
 use super::source::{TextSource, is_gzip, read_at, regular_len};
-use super::{
-    Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry, expand,
-};
-use crate::{Coo, Value};
+use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, expand};
+use crate::{Coo, Scalar};
 
 /// Number of bytes read at once to find the end of a line or of the header.
 const STEP: u64 = 1 << 16;
@@ -34,7 +32,7 @@ const STEP: u64 = 1 << 16;
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct MatrixMarketPart<V: Value> {
+pub struct MatrixMarketPart<V: Scalar> {
     /// The header of the whole file.
     pub header: MatrixMarketHeader,
     /// Size of the whole file's text in bytes. A reader that allocates memory per row compares it with the
@@ -56,7 +54,7 @@ pub struct MatrixMarketPart<V: Value> {
 ///
 /// The same as for [`read_coo`](super::read_coo), with the line in the whole file; if the file is in array
 /// format, or `part` is not below `parts`.
-pub fn read_matrix_market_part<V: Value>(
+pub fn read_matrix_market_part<V: Scalar>(
     path: impl AsRef<Path>,
     options: &ReadOptions,
     part: usize,
@@ -66,7 +64,7 @@ pub fn read_matrix_market_part<V: Value>(
     read(path, options, part, parts).map_err(|error| error.in_file(Some(path)))
 }
 
-fn read<V: Value>(
+fn read<V: Scalar>(
     path: &Path,
     options: &ReadOptions,
     part: usize,
@@ -81,7 +79,7 @@ fn read<V: Value>(
     if header.format == Format::Array {
         return Err(MatrixMarketError::at_line(1, Kind::ArrayPart));
     }
-    if header.field == Field::Complex && options.complex == Complex::Refuse {
+    if header.field == Field::Complex && !V::IS_COMPLEX && options.complex == Complex::Refuse {
         return Err(MatrixMarketError::at_line(1, Kind::Complex));
     }
     let length = text.len() - start;
@@ -97,16 +95,14 @@ fn read<V: Value>(
 }
 
 /// Parses the stored entries of a range. Lines in an error count from the range's first.
-fn entries<V: Value>(
+fn entries<V: Scalar>(
     stretch: &[u8],
     header: &MatrixMarketHeader,
     options: &ReadOptions,
 ) -> Result<Coo<V>, MatrixMarketError> {
     let body = Body { text: stretch, start: 0, header, options };
     let stored = body.coordinates_of_part()?;
-    if header.symmetry == Symmetry::SkewSymmetric {
-        expand::check_skew_diagonal(&body, &stored)?;
-    }
+    expand::check_diagonal(&body, &stored)?;
     Ok(Coo::from_valid(header.nrows, header.ncols, stored.rows, stored.columns, stored.values))
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::error::MatrixMarketError;
 use super::options::ReadOptions;
 use super::reader::MatrixMarketReader;
-use crate::{Coo, Csr, Offset, Value};
+use crate::{Coo, Csr, Offset, Scalar};
 
 /// Reads a Matrix Market file, with the default [`ReadOptions`]: complex matrices are refused, and duplicates are summed.
 /// The result is canonical.
@@ -24,7 +24,7 @@ use crate::{Coo, Csr, Offset, Value};
 /// # Errors
 ///
 /// If the file cannot be read or is not a valid Matrix Market file. The error names the file and the line.
-pub fn read_matrix_market<V: Value, O: Offset>(
+pub fn read_matrix_market<V: Scalar, O: Offset>(
     path: impl AsRef<Path>,
 ) -> Result<Csr<V, O>, MatrixMarketError> {
     MatrixMarketReader::open(path, ReadOptions::default())?.read_csr()
@@ -46,7 +46,7 @@ pub fn read_matrix_market<V: Value, O: Offset>(
 /// # Errors
 ///
 /// The same as for [`read_matrix_market`].
-pub fn read_coo<V: Value>(path: impl AsRef<Path>) -> Result<Coo<V>, MatrixMarketError> {
+pub fn read_coo<V: Scalar>(path: impl AsRef<Path>) -> Result<Coo<V>, MatrixMarketError> {
     MatrixMarketReader::open(path, ReadOptions::default())?.read_coo()
 }
 
@@ -65,6 +65,6 @@ pub fn read_coo<V: Value>(path: impl AsRef<Path>) -> Result<Coo<V>, MatrixMarket
 /// # Errors
 ///
 /// The same as for [`read_matrix_market`].
-pub fn parse_matrix_market<V: Value, O: Offset>(bytes: &[u8]) -> Result<Csr<V, O>, MatrixMarketError> {
+pub fn parse_matrix_market<V: Scalar, O: Offset>(bytes: &[u8]) -> Result<Csr<V, O>, MatrixMarketError> {
     MatrixMarketReader::from_bytes(bytes, ReadOptions::default())?.read_csr()
 }

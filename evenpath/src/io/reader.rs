@@ -11,7 +11,7 @@ use super::source::TextSource;
 use super::{
     Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry, expand,
 };
-use crate::{Coo, Csr, MatrixError, Offset, Value};
+use crate::{Coo, Csr, MatrixError, Offset, Scalar};
 
 /// An open Matrix Market file. Its header has been parsed, its entries have not been read.
 ///
@@ -117,7 +117,7 @@ impl<'a> MatrixMarketReader<'a> {
     /// # Errors
     ///
     /// If an entry is invalid; the error names its line. If there are more or fewer entries than stated.
-    pub fn read_coo<V: Value>(&self) -> Result<Coo<V>, MatrixMarketError> {
+    pub fn read_coo<V: Scalar>(&self) -> Result<Coo<V>, MatrixMarketError> {
         self.coo().map_err(|error| error.in_file(self.path.as_deref()))
     }
 
@@ -127,7 +127,7 @@ impl<'a> MatrixMarketReader<'a> {
     ///
     /// If an entry is invalid; the error names its line. If there are more or fewer entries than stated, `O`
     /// cannot count them, or there is a duplicate and the options refuse duplicates.
-    pub fn read_csr<V: Value, O: Offset>(&self) -> Result<Csr<V, O>, MatrixMarketError> {
+    pub fn read_csr<V: Scalar, O: Offset>(&self) -> Result<Csr<V, O>, MatrixMarketError> {
         let csr = self.coo().and_then(|coo| {
             self.check_rows()?;
             Ok(coo.to_csr_with_offsets(self.options.duplicates)?)
@@ -151,13 +151,15 @@ impl<'a> MatrixMarketReader<'a> {
     ///
     /// The same as for [`read_coo`](Self::read_coo). If a coordinate file has less than a byte for every two elements, and these exceed
     /// [`row_limit`](ReadOptions::row_limit), or there is too little memory.
-    pub fn read_dense<V: Value>(&self) -> Result<Vec<V>, MatrixMarketError> {
+    pub fn read_dense<V: Scalar>(&self) -> Result<Vec<V>, MatrixMarketError> {
         self.dense().map_err(|error| error.in_file(self.path.as_deref()))
     }
 
-    fn dense<V: Value>(&self) -> Result<Vec<V>, MatrixMarketError> {
+    fn dense<V: Scalar>(&self) -> Result<Vec<V>, MatrixMarketError> {
         let MatrixMarketHeader { format, field, symmetry, nrows: rows, ncols: cols, .. } = self.header;
-        if field != Field::Complex && (format, symmetry) == (Format::Array, Symmetry::General) {
+        if (field != Field::Complex || V::IS_COMPLEX)
+            && (format, symmetry) == (Format::Array, Symmetry::General)
+        {
             return Ok(self.body().array()?.values);
         }
         let coo = self.coo()?;
@@ -180,14 +182,14 @@ impl<'a> MatrixMarketReader<'a> {
         Body { text: &self.text, start: self.body_start, header: &self.header, options: &self.options }
     }
 
-    fn coo<V: Value>(&self) -> Result<Coo<V>, MatrixMarketError> {
-        if self.header.field == Field::Complex && self.options.complex == Complex::Refuse {
+    fn coo<V: Scalar>(&self) -> Result<Coo<V>, MatrixMarketError> {
+        if self.header.field == Field::Complex && !V::IS_COMPLEX && self.options.complex == Complex::Refuse {
             return Err(MatrixMarketError::at_line(1, Kind::Complex));
         }
         let body = self.body();
         match self.header.format {
             Format::Coordinate => expand::coordinates(&body, body.coordinates()?),
-            Format::Array => Ok(expand::array(&self.header, &body.array()?.values)?),
+            Format::Array => expand::array(&body, &body.array()?.values),
         }
     }
 

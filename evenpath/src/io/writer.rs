@@ -7,7 +7,8 @@ use super::destination;
 use super::header::check_combination;
 use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, Symmetry};
 use crate::matrix::check_threads;
-use crate::{Csr, CsrView, Offset, Value, parallel};
+use crate::scalar::Decimal;
+use crate::{Csr, CsrView, Offset, RealStorage, Scalar, parallel};
 
 /// Entries or rows per task.
 const BLOCK: usize = 1 << 14;
@@ -30,7 +31,8 @@ pub struct WriteOptions {
     /// entries.
     pub format: Format,
     /// Type of the values. Default: real numbers. With integers, all values must be integers; with a pattern,
-    /// values are omitted; with complex numbers, imaginary parts are 0.
+    /// values are omitted; with complex numbers, imaginary parts of real values are 0. Complex values need complex numbers, unless
+    /// all imaginary parts are 0.
     pub field: Field,
     /// The symmetry to use. Default: general. The matrix must have it exactly; only the lower triangle is written.
     pub symmetry: Symmetry,
@@ -98,7 +100,7 @@ impl WriteOptions {
 ///
 /// If the file cannot be written, or the matrix does not match the options: it is not symmetric, has values that are not
 /// integers, or is not canonical, which symmetries and array format require.
-pub fn write_matrix_market<V: Value, O: Offset>(
+pub fn write_matrix_market<V: Scalar, O: Offset>(
     path: impl AsRef<Path>,
     matrix: CsrView<'_, V, O>,
     options: WriteOptions,
@@ -107,7 +109,7 @@ pub fn write_matrix_market<V: Value, O: Offset>(
     write_file(path, matrix, options).map_err(|error| error.in_file(Some(path)))
 }
 
-fn write_file<V: Value, O: Offset>(
+fn write_file<V: Scalar, O: Offset>(
     path: &Path,
     matrix: CsrView<'_, V, O>,
     options: WriteOptions,
@@ -132,7 +134,7 @@ fn write_file<V: Value, O: Offset>(
 /// # Errors
 ///
 /// If writing fails, or the matrix does not match the options.
-pub fn write_matrix_market_to<V: Value, O: Offset>(
+pub fn write_matrix_market_to<V: Scalar, O: Offset>(
     writer: &mut impl Write,
     matrix: CsrView<'_, V, O>,
     options: WriteOptions,
@@ -148,12 +150,15 @@ struct Plan<'a, V, O> {
     transpose: Option<Csr<V, O>>,
 }
 
-impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
+impl<'a, V: Scalar, O: Offset> Plan<'a, V, O> {
     fn new(matrix: CsrView<'a, V, O>, options: WriteOptions) -> Result<Self, MatrixMarketError> {
         check_threads()?;
         check_combination(options.format, options.field, options.symmetry)?;
         if options.field == Field::Integer {
             check_integers(matrix, options.symmetry)?;
+        }
+        if V::IS_COMPLEX && options.field == Field::Real {
+            check_real(matrix)?;
         }
         let (symmetry, rows, cols) = (options.symmetry, matrix.nrows(), matrix.ncols());
         if symmetry != Symmetry::General && rows != cols {
@@ -224,7 +229,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
             text.extend_from_slice(number.format(u64::from(column) + 1).as_bytes());
             if self.options.field != Field::Pattern {
                 text.push(b' ');
-                self.push_value(value, text);
+                push_value(self.options.field, value, text);
             }
             text.push(b'\n');
         }
@@ -235,28 +240,34 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
         for row in 0..self.matrix.nrows() {
             let value = stored.next_if(|&(at, _)| at as usize == row).map_or(V::ZERO, |(_, value)| value);
             if self.is_stored(row, column) {
-                self.push_value(value, text);
+                push_value(self.options.field, value, text);
                 text.push(b'\n');
             }
         }
     }
+}
 
-    fn push_value(&self, value: V, text: &mut Vec<u8>) {
-        match self.options.field {
-            Field::Real => value.push_shortest(text),
-            Field::Integer => {
-                // Checked to be an integer in range. 2⁶⁴ becomes 2⁶⁴ - 1, which is read as 2⁶⁴.
-                let (whole, mut number) = (value.to_f64(), itoa::Buffer::new());
-                let digits =
-                    if whole < 0.0 { number.format(whole as i64) } else { number.format(whole as u64) };
-                text.extend_from_slice(digits.as_bytes());
-            }
-            Field::Complex => {
-                value.push_shortest(text);
-                text.extend_from_slice(b" 0");
-            }
-            Field::Pattern => {}
+/// Appends a value as the field has it.
+pub(super) fn push_value<V: Scalar>(field: Field, value: V, text: &mut Vec<u8>) {
+    let (re, im) = value.parts();
+    match field {
+        Field::Real => re.push_shortest(text),
+        Field::Integer => {
+            // Checked to be an integer in range. 2⁶⁴ becomes 2⁶⁴ - 1, which is read as 2⁶⁴.
+            let (whole, mut number) = (re.to_f64(), itoa::Buffer::new());
+            let digits = if whole < 0.0 { number.format(whole as i64) } else { number.format(whole as u64) };
+            text.extend_from_slice(digits.as_bytes());
         }
+        Field::Complex => {
+            re.push_shortest(text);
+            text.push(b' ');
+            if V::IS_COMPLEX {
+                im.push_shortest(text);
+            } else {
+                text.push(b'0');
+            }
+        }
+        Field::Pattern => {}
     }
 }
 
@@ -291,7 +302,7 @@ fn unrepresentable(row: usize, column: usize, reason: &'static str) -> MatrixMar
 }
 
 /// Checks that the written entries are integers of 64 bits, signed or unsigned.
-fn check_integers<V: Value, O: Offset>(
+fn check_integers<V: Scalar, O: Offset>(
     matrix: CsrView<'_, V, O>,
     symmetry: Symmetry,
 ) -> Result<(), MatrixMarketError> {
@@ -301,27 +312,43 @@ fn check_integers<V: Value, O: Offset>(
         value.fract() == 0.0 && (-POWER_63..=2.0 * POWER_63).contains(&value) && !is_negative_zero
     };
     let is_implied = |row, column| symmetry != Symmetry::General && row < column;
-    let not_whole = |row, column, value: V| !is_implied(row, column) && !whole(value.to_f64());
+    let is_whole =
+        |(re, im): (V::Real, V::Real)| whole(re.to_f64()) && whole(im.to_f64()) && im.to_f64() == 0.0;
+    let not_whole = |row, column, value: V| !is_implied(row, column) && !is_whole(value.parts());
     match matrix.iter().find(|&(row, column, value)| not_whole(row, column, value)) {
         None => Ok(()),
         Some((row, column, _)) => Err(unrepresentable(row, column, "is not a 64-bit integer")),
     }
 }
 
+/// Checks that no value has an imaginary part.
+fn check_real<V: Scalar, O: Offset>(matrix: CsrView<'_, V, O>) -> Result<(), MatrixMarketError> {
+    match matrix.iter().find(|&(_, _, value)| value.parts().1.to_f64() != 0.0) {
+        None => Ok(()),
+        Some((row, column, _)) => {
+            Err(unrepresentable(row, column, "has an imaginary part: write the matrix with Field::Complex"))
+        }
+    }
+}
+
 /// Compares a square, canonical matrix with its transpose.
-fn check_symmetry<V: Value, O: Offset>(
+fn check_symmetry<V: Scalar, O: Offset>(
     matrix: CsrView<'_, V, O>,
     transpose: CsrView<'_, V, O>,
     symmetry: Symmetry,
 ) -> Result<(), MatrixMarketError> {
     let skew = symmetry == Symmetry::SkewSymmetric;
+    let hermitian = symmetry == Symmetry::Hermitian;
     // The sum of duplicates can be NaN with either sign, or a zero whose mirror image is a zero of the same sign.
+    let is_same_part = |part: V::Real, image: V::Real, is_negated: bool| {
+        let (part, image) = (part.to_f64(), if is_negated { -image.to_f64() } else { image.to_f64() });
+        part.to_bits() == image.to_bits()
+            || part.is_nan() && image.is_nan()
+            || is_negated && part == 0.0 && image == 0.0
+    };
     let is_same = |value: V, image: V| {
-        let image = if skew { -image } else { image };
-        let (value, image) = (value.to_f64(), image.to_f64());
-        value.to_bits() == image.to_bits()
-            || value.is_nan() && image.is_nan()
-            || skew && value == 0.0 && image == 0.0
+        let ((re, im), (image_re, image_im)) = (value.parts(), image.parts());
+        is_same_part(re, image_re, skew) && is_same_part(im, image_im, skew || hermitian)
     };
     for (row, (ours, theirs)) in matrix.iter_rows().zip(transpose.iter_rows()).enumerate() {
         for ((column, value), (mirrored, image)) in ours.iter().zip(theirs.iter()) {
@@ -331,6 +358,10 @@ fn check_symmetry<V: Value, O: Offset>(
             }
             if skew && column as usize == row && value != V::ZERO {
                 return Err(unrepresentable(row, row, "is on the diagonal of a skew-symmetric matrix"));
+            }
+            if hermitian && column as usize == row && value.parts().1.to_f64() != 0.0 {
+                let reason = "is on the diagonal of a Hermitian matrix, and has an imaginary part";
+                return Err(unrepresentable(row, row, reason));
             }
             if !is_same(value, image) {
                 return Err(unrepresentable(row, column as usize, "differs from its mirror image"));

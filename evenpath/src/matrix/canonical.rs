@@ -2,7 +2,7 @@
 
 use super::MatrixError;
 use super::blocks::{local_ranges, row_blocks, split_both};
-use crate::{Offset, Value, parallel};
+use crate::{Offset, Scalar, parallel};
 
 /// Treatment of entries with the same row and column.
 ///
@@ -47,7 +47,7 @@ pub(super) struct CsrArraysMut<'a, V, O> {
     pub(super) values: &'a mut Vec<V>,
 }
 
-impl<V: Value, O: Offset> CsrArraysMut<'_, V, O> {
+impl<V: Scalar, O: Offset> CsrArraysMut<'_, V, O> {
     /// Brings the rows into the form selected by `duplicates`.
     ///
     /// Fails only on duplicates with `Refuse`; the rows are sorted even then.
@@ -139,7 +139,7 @@ impl<V: Value, O: Offset> CsrArraysMut<'_, V, O> {
 }
 
 /// Sorts one row by column, stably.
-fn sort_row<V: Value>(columns: &mut [u32], values: &mut [V], scratch: &mut Vec<(u32, V)>) {
+fn sort_row<V: Scalar>(columns: &mut [u32], values: &mut [V], scratch: &mut Vec<(u32, V)>) {
     if columns.is_sorted() {
         return;
     }

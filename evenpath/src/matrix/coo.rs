@@ -7,7 +7,7 @@ use rayon::slice::ParallelSliceMut;
 use super::compress::{self, TripletSlices};
 use super::memory::try_extend;
 use super::{Csr, Duplicates, InvalidCoo, MatrixError, validate};
-use crate::{Offset, Value, parallel};
+use crate::{Offset, Scalar, parallel};
 
 /// A sparse matrix as a list of entries, in any order.
 ///
@@ -31,7 +31,7 @@ pub struct Coo<V> {
     values: Vec<V>,
 }
 
-impl<V: Value> Coo<V> {
+impl<V: Scalar> Coo<V> {
     /// Builds a matrix of `rows` rows and `cols` columns from the row, column and value of each entry, in
     /// three arrays of the same length. Indices count from 0.
     ///
@@ -224,7 +224,7 @@ impl<V: Value> Coo<V> {
     }
 }
 
-impl<V: Value> fmt::Debug for Coo<V> {
+impl<V: Scalar> fmt::Debug for Coo<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols, nnz) = (self.rows, self.cols, self.nnz());
         write!(f, "Coo<{}> {rows} x {cols}, {nnz} entries", V::NAME)

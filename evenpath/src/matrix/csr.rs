@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::canonical::{CsrArraysMut, Duplicates};
 use super::{Coo, CsrView, InvalidCsr, MatrixError, Row, Rows, Statistics, validate};
-use crate::{Offset, Storage, Value, parallel};
+use crate::{ConvertTo, Offset, Scalar, Storage, parallel};
 
 /// A sparse matrix in compressed sparse row form.
 ///
@@ -212,14 +212,17 @@ impl<V: Storage, O: Offset> Csr<V, O> {
 
     /// Converts the values to another type, rounding to nearest, ties to even. Values out of range become infinite.
     #[must_use]
-    pub fn into_values<W: Storage>(self) -> Csr<W, O> {
+    pub fn into_values<W: Storage>(self) -> Csr<W, O>
+    where
+        V: ConvertTo<W>,
+    {
         let Self { rows, cols, row_offsets, column_indices, values } = self;
-        let values = parallel::map(values.len(), 1, |at| W::from_f64(values[at].to_f64()));
+        let values = parallel::map(values.len(), 1, |at| values[at].convert());
         Csr { rows, cols, row_offsets, column_indices, values }
     }
 }
 
-impl<V: Value> Csr<V> {
+impl<V: Scalar> Csr<V> {
     /// Builds a canonical matrix of `rows` rows and `cols` columns from (row, column, value) triplets in any
     /// order. Duplicates are summed in the order given.
     ///
@@ -246,7 +249,7 @@ impl<V: Value> Csr<V> {
 }
 
 /// Methods that need arithmetic, which the 16-bit types lack.
-impl<V: Value, O: Offset> Csr<V, O> {
+impl<V: Scalar, O: Offset> Csr<V, O> {
     /// The value at (`row`, `col`), the sum of duplicates; `None` if nothing is stored there. Takes time linear in the
     /// row's length.
     pub fn get(&self, row: usize, col: usize) -> Option<V> {
@@ -310,6 +313,27 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// If there is not enough memory. The transpose needs one row offset per column of A.
     pub fn transpose(&self) -> Result<Self, MatrixError> {
         self.view().transpose()
+    }
+
+    /// Returns Aᴴ, the conjugate transpose, for A of m rows and n columns a matrix of n rows and m columns. Otherwise like
+    /// [`transpose`](Self::transpose), which it is for real values.
+    ///
+    /// ```
+    /// use evenpath::{Complex, Csr};
+    ///
+    /// let i = Complex::new(0.0, 1.0);
+    /// let a = Csr::from_triplets(1, 2, [(0, 0, i), (0, 1, 2.0 + i)])?;
+    /// assert_eq!(a.conjugate_transpose()?.values(), [-i, 2.0 - i]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`transpose`](Self::transpose).
+    pub fn conjugate_transpose(&self) -> Result<Self, MatrixError> {
+        let mut transposed = self.transpose()?;
+        transposed.conjugate();
+        Ok(transposed)
     }
 
     /// Converts to COO, in the same order.

@@ -1,15 +1,31 @@
 //! Changes of a matrix's values: scaled, by row and by column, and mapped.
 
 use super::{Csr, MatrixError, row_blocks, split};
-use crate::{Offset, Value, parallel};
+use crate::{Offset, Scalar, parallel};
 
 /// Values per task.
 const GRAIN: usize = 1 << 14;
 
-impl<V: Value, O: Offset> Csr<V, O> {
+impl<V: Scalar, O: Offset> Csr<V, O> {
     /// Multiplies every value by `factor`.
     pub fn scale(&mut self, factor: V) {
         self.map_values(|value| value * factor);
+    }
+
+    /// Replaces every value by its complex conjugate; real values stay.
+    ///
+    /// ```
+    /// use evenpath::{Complex, Csr};
+    ///
+    /// let mut a = Csr::from_triplets(1, 1, [(0, 0, Complex::new(1.0, 2.0))])?;
+    /// a.conjugate();
+    /// assert_eq!(a.values(), [Complex::new(1.0, -2.0)]);
+    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// ```
+    pub fn conjugate(&mut self) {
+        if V::IS_COMPLEX {
+            self.map_values(V::conj);
+        }
     }
 
     /// Replaces every value by a function of it, which is called on several threads at once.
@@ -68,7 +84,7 @@ fn check(what: &'static str, needed: usize, found: usize) -> Result<(), MatrixEr
 }
 
 /// Replaces each value by a function of its row and itself.
-pub(crate) fn scale_rows<V: Value, O: Offset>(
+pub(crate) fn scale_rows<V: Scalar, O: Offset>(
     row_offsets: &[O],
     values: &mut [V],
     scaled: impl Fn(usize, V) -> V + Sync,
@@ -84,7 +100,7 @@ pub(crate) fn scale_rows<V: Value, O: Offset>(
 }
 
 /// Multiplies each value by the factor of its column.
-pub(crate) fn scale_columns<V: Value>(columns: &[u32], factors: &[V], values: &mut [V]) {
+pub(crate) fn scale_columns<V: Scalar>(columns: &[u32], factors: &[V], values: &mut [V]) {
     parallel::parts_mut(values, GRAIN, |range, values| {
         for (value, &column) in values.iter_mut().zip(&columns[range]) {
             *value = factors[column as usize] * *value;

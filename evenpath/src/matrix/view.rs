@@ -7,7 +7,7 @@ use super::canonical::first_descent;
 use super::compress::{self, TripletSlices};
 use super::memory::try_copy;
 use super::{Coo, Csr, MatrixError, Row, Rows, Statistics, validate};
-use crate::{Offset, Storage, Value, parallel};
+use crate::{Offset, Scalar, Storage, parallel};
 
 /// A sparse matrix in CSR form with borrowed arrays. Copying it is as cheap as copying a slice.
 ///
@@ -180,7 +180,7 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
 }
 
 /// Methods that need arithmetic, which the 16-bit types lack.
-impl<V: Value, O: Offset> CsrView<'_, V, O> {
+impl<V: Scalar, O: Offset> CsrView<'_, V, O> {
     /// The value at (`row`, `col`), the sum of duplicates; `None` if nothing is stored there. Takes
     /// time linear in the row's length.
     pub fn get(&self, row: usize, col: usize) -> Option<V> {

@@ -1,14 +1,12 @@
 //! Operations on a [`Csr`] in host memory. They run on the CPU.
 
-use crate::cpu::{
-    RowMerge, Spgemm, SpgemmArrays, SpmvCut, SpmvGroups, SpmvTiles, in_pool, write_row_offsets,
-};
+use crate::cpu::{RowMerge, Spgemm, SpgemmArrays, SpmvCut, SpmvTiles, in_pool, spmv, write_row_offsets};
 use crate::device::host_zeros;
 use crate::matrix::first_descent;
 use crate::operand::check::{check_shape, check_slices};
 use crate::operand::{OpError, countable};
 use crate::operation::Elementwise;
-use crate::{Csr, Multiplies, Offset, Value};
+use crate::{Csr, Multiplies, Offset, Scalar};
 
 /// Products and sums. They run on all threads of the CPU, and are the same to the last bit in every run; to
 /// compute on a GPU, [`upload`](crate::Device::upload) the matrix.
@@ -28,7 +26,7 @@ use crate::{Csr, Multiplies, Offset, Value};
 /// assert_eq!((&a * &[1.0]).unwrap_err().to_string(), "x has length 1, but 2 is needed");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-impl<V: Value, O: Offset> Csr<V, O> {
+impl<V: Scalar, O: Offset> Csr<V, O> {
     /// Computes y = `alpha`·A·`x` + `beta`·y. A has m rows and n columns, `x` has n elements, `y` has m. If
     /// `beta` is 0, `y` is overwritten without being read.
     ///
@@ -52,9 +50,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     pub fn spmv(&self, alpha: V, x: &[V], beta: V, y: &mut [V]) -> Result<(), OpError> {
         check_slices(self.shape(), x, y)?;
         let (cut, _) = SpmvCut::choose(self.row_offsets());
-        let groups = SpmvGroups::Ignored;
-        let tiles = SpmvTiles::new(self.row_offsets(), self.column_indices(), cut, groups);
-        tiles.multiply(self.view(), alpha, x, beta, y);
+        spmv(self.view(), cut, (alpha, x), (beta, y));
         Ok(())
     }
 
@@ -74,7 +70,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// # Errors
     ///
     /// If a vector has the wrong length; then nothing is written.
-    pub fn spmv_mixed<T: Value>(&self, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<(), OpError>
+    pub fn spmv_mixed<T: Scalar>(&self, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<(), OpError>
     where
         V: Multiplies<T>,
     {
@@ -164,7 +160,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
 /// Remedy if row offsets are too narrow.
 const WIDER: &str = "with row offsets of u64 (try_into_offsets) there is no such limit";
 
-fn check_canonical<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> Result<(), OpError> {
+fn check_canonical<V: Scalar, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> Result<(), OpError> {
     for (operand, matrix) in [("A", a), ("B", b)] {
         if let Some((row, previous, column)) = first_descent(matrix.row_offsets(), matrix.column_indices()) {
             return Err(OpError::NotCanonical { operand, row, previous, column });

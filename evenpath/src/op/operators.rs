@@ -4,9 +4,9 @@ use std::ops::{Add, Mul, Sub};
 
 use crate::device::host_zeros;
 use crate::operand::OpError;
-use crate::{Csr, HiSparse, Offset, Value};
+use crate::{Csr, HiSparse, Offset, Scalar, Value};
 
-impl<V: Value, O: Offset> Mul<&[V]> for &Csr<V, O> {
+impl<V: Scalar, O: Offset> Mul<&[V]> for &Csr<V, O> {
     type Output = Result<Vec<V>, OpError>;
 
     /// A·x: see [`Csr::spmv`].
@@ -17,7 +17,7 @@ impl<V: Value, O: Offset> Mul<&[V]> for &Csr<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Mul for &Csr<V, O> {
+impl<V: Scalar, O: Offset> Mul for &Csr<V, O> {
     type Output = Result<Csr<V, O>, OpError>;
 
     /// A·B: see [`Csr::spgemm`].
@@ -26,7 +26,7 @@ impl<V: Value, O: Offset> Mul for &Csr<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Add for &Csr<V, O> {
+impl<V: Scalar, O: Offset> Add for &Csr<V, O> {
     type Output = Result<Csr<V, O>, OpError>;
 
     /// A + B: see [`Csr::spadd`].
@@ -35,7 +35,7 @@ impl<V: Value, O: Offset> Add for &Csr<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Sub for &Csr<V, O> {
+impl<V: Scalar, O: Offset> Sub for &Csr<V, O> {
     type Output = Result<Csr<V, O>, OpError>;
 
     /// A − B: see [`Csr::spadd`].
@@ -85,7 +85,7 @@ impl<V: Value, const D: usize> Sub for &HiSparse<V, D> {
 /// Accepts everything that dereferences to a slice.
 macro_rules! vectors {
     ($([$($parameters:tt)*] $matrix:ty, $vector:ty;)*) => {$(
-        impl<V: Value, $($parameters)*> Mul<&$vector> for &$matrix {
+        impl<$($parameters)*> Mul<&$vector> for &$matrix {
             type Output = Result<Vec<V>, OpError>;
 
             fn mul(self, x: &$vector) -> Self::Output {
@@ -96,8 +96,8 @@ macro_rules! vectors {
 }
 
 vectors! {
-    [O: Offset] Csr<V, O>, Vec<V>;
-    [O: Offset, const N: usize] Csr<V, O>, [V; N];
-    [const D: usize] HiSparse<V, D>, Vec<V>;
-    [const D: usize, const N: usize] HiSparse<V, D>, [V; N];
+    [V: Scalar, O: Offset] Csr<V, O>, Vec<V>;
+    [V: Scalar, O: Offset, const N: usize] Csr<V, O>, [V; N];
+    [V: Value, const D: usize] HiSparse<V, D>, Vec<V>;
+    [V: Value, const D: usize, const N: usize] HiSparse<V, D>, [V; N];
 }

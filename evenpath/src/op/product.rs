@@ -8,7 +8,7 @@ use crate::format::DeviceCsr;
 use crate::operand::OpError;
 use crate::operand::check::{check_product, check_vector};
 use crate::sequence::vector::update;
-use crate::{Compute, Offset, Storage, Value};
+use crate::{Compute, Offset, Scalar, Storage};
 
 /// The operands of y = αAx + βy, or of y = αAᵀx + βy.
 ///
@@ -47,7 +47,7 @@ impl<'a, S: Storage, O: Offset, T: Storage> SpmvCall<'a, S, O, T> {
     }
 }
 
-impl<S: Storage, O: Offset, V: Value> SpmvCall<'_, S, O, V> {
+impl<S: Storage, O: Offset, V: Scalar> SpmvCall<'_, S, O, V> {
     /// Launches the kernel that `kernel` creates from the product y = αAx + βy.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl<S: Storage, O: Offset, V: Value> SpmvCall<'_, S, O, V> {
     }
 }
 
-impl<'a, V: Value, O: Offset> SpmvCall<'a, V, O> {
+impl<'a, V: Scalar, O: Offset> SpmvCall<'a, V, O> {
     /// The operands of y = αAᵀx + βy.
     ///
     /// # Errors

@@ -83,7 +83,17 @@ pub enum OpError {
         /// The name of the method for this type.
         usable: &'static str,
     },
-    /// The method does not support vectors of a wider type than the matrix's values.
+    /// The method of sparse products does not support the type of the matrices' values.
+    #[error("SpGEMM by `{method}` does not support values of {value}; `{usable}` does")]
+    SpgemmMethodOfType {
+        /// The name of the method.
+        method: &'static str,
+        /// The type.
+        value: &'static str,
+        /// The name of the method for this type.
+        usable: &'static str,
+    },
+    /// The method does not support vectors of a wider type than the matrix's values, or complex values.
     #[error("SpMV by `{method}` does not support values of {values} with vectors of {vectors}; {usable}")]
     MethodOfVectors {
         /// The name of the method.

@@ -5,7 +5,7 @@ use std::ops::Neg;
 use evenpath_kernels::factor;
 
 use super::OpError;
-use crate::Value;
+use crate::Scalar;
 use crate::device::{Device, DeviceSlice, DeviceVec, DeviceView, DeviceViewMut, no_input};
 use crate::operand::check::check_vector;
 use crate::scale::Scale;
@@ -35,14 +35,14 @@ use crate::scale::Scale;
 /// into separate memory, and add it to y or C in another launch; with numbers, the common case, there is no
 /// such cost.
 #[derive(Debug, Clone, Copy)]
-pub struct Factor<'a, V: Value> {
+pub struct Factor<'a, V: Scalar> {
     /// The part of the factor known on the host.
     scale: Scale<V>,
     /// The element on the device, multiplied by `scale`.
     stored: Option<&'a DeviceSlice<V>>,
 }
 
-impl<V: Value> Factor<'_, V> {
+impl<V: Scalar> Factor<'_, V> {
     /// Multiplies the factor by a number. A factor on the device is multiplied there. The product of several
     /// numbers may be out of range if that with the element on the device is not.
     ///
@@ -96,7 +96,7 @@ impl<V: Value> Factor<'_, V> {
 /// # Errors
 ///
 /// If one is on another device, or does not have one element.
-pub(crate) fn factors<'a, 'b, V: Value>(
+pub(crate) fn factors<'a, 'b, V: Scalar>(
     device: &Device,
     alpha: impl Into<Factor<'a, V>>,
     beta: impl Into<Factor<'b, V>>,
@@ -104,7 +104,7 @@ pub(crate) fn factors<'a, 'b, V: Value>(
     Ok((alpha.into().check(device, "alpha")?, beta.into().check(device, "beta")?))
 }
 
-impl<V: Value> Neg for Factor<'_, V> {
+impl<V: Scalar> Neg for Factor<'_, V> {
     type Output = Self;
 
     fn neg(self) -> Self {
@@ -112,13 +112,13 @@ impl<V: Value> Neg for Factor<'_, V> {
     }
 }
 
-impl<V: Value> From<V> for Factor<'_, V> {
+impl<V: Scalar> From<V> for Factor<'_, V> {
     fn from(value: V) -> Self {
         Self { scale: Scale::new(value), stored: None }
     }
 }
 
-impl<'a, V: Value> From<&'a DeviceSlice<V>> for Factor<'a, V> {
+impl<'a, V: Scalar> From<&'a DeviceSlice<V>> for Factor<'a, V> {
     fn from(stored: &'a DeviceSlice<V>) -> Self {
         Self { scale: Scale::ONE, stored: Some(stored) }
     }
@@ -126,7 +126,7 @@ impl<'a, V: Value> From<&'a DeviceSlice<V>> for Factor<'a, V> {
 
 macro_rules! from_owner {
     ($($owner:ty),*) => {$(
-        impl<'a, V: Value> From<&'a $owner> for Factor<'a, V> {
+        impl<'a, V: Scalar> From<&'a $owner> for Factor<'a, V> {
             fn from(stored: &'a $owner) -> Self {
                 Self::from(&**stored)
             }
@@ -141,7 +141,7 @@ mod tests {
     use crate::device::SimulatedOptions;
 
     /// Products of an element on the device with numbers, one after another.
-    fn product<V: Value>(stored: V, numbers: &[V]) -> Vec<V> {
+    fn product<V: Scalar>(stored: V, numbers: &[V]) -> Vec<V> {
         let devices = [Device::cpu(), Device::simulated(SimulatedOptions::default())];
         let on_each = devices.map(|device| {
             let stored = device.upload(&[stored]).unwrap();

@@ -2,7 +2,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use evenpath_kernels::block::tagged_sums::TaggedWords;
 
-use crate::Value;
+use crate::Scalar;
 use crate::device::{Device, DeviceError, DeviceVec};
 
 /// Run number of all launches of graphs.
@@ -34,7 +34,7 @@ impl Words {
 }
 
 impl TaggedSums {
-    pub(crate) fn new<V: Value>(device: &Device, parts: usize, sums: usize) -> Result<Self, DeviceError> {
+    pub(crate) fn new<V: Scalar>(device: &Device, parts: usize, sums: usize) -> Result<Self, DeviceError> {
         let words = device.zeros(parts * (size_of::<V>() / 4))?;
         let words = Words { sums: words, arrived: device.zeros(sums)?, run: 0, last_run: 0 };
         let bytes = words.sums.bytes() + words.arrived.bytes();

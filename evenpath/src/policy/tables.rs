@@ -17,7 +17,12 @@ const fn entry(value: ScalarType, since: u32, block_size: u32, items_per_thread:
 }
 
 /// Tiles of SpMV by merge path.
-const SPMV_MERGE: &[TableLine] = &[entry(ScalarType::F32, 0, 128, 9), entry(ScalarType::F64, 0, 128, 9)];
+const SPMV_MERGE: &[TableLine] = &[
+    entry(ScalarType::F32, 0, 128, 9),
+    entry(ScalarType::F64, 0, 128, 9),
+    entry(ScalarType::C32, 0, 128, 9),
+    entry(ScalarType::C64, 0, 128, 7),
+];
 
 /// Tile of SpMV by merge path; `None` for values that SpMV does not take. Devices without a compute
 /// capability get the newest generation's.

@@ -8,7 +8,7 @@ use crate::device::{Device, DeviceSlice};
 use crate::operand::factor::factors;
 use crate::operand::{Factor, OpError};
 use crate::scalar::ForKind;
-use crate::{Compute, Storage, Value};
+use crate::{Compute, Scalar, Storage, Value};
 
 /// Calls `product` for y = `alpha`·(…) + `beta`·y, with numbers for both. If only the device knows one, the
 /// product is computed alone, rounded to the elements of y, and added in another launch.
@@ -47,6 +47,13 @@ impl<T: Storage> ForKind<T> for Combine<'_, '_, T> {
     fn value(self) -> Result<(), OpError>
     where
         T: Value,
+    {
+        axpby(self.alpha, self.product, self.beta, self.y)
+    }
+
+    fn complex(self) -> Result<(), OpError>
+    where
+        T: Scalar,
     {
         axpby(self.alpha, self.product, self.beta, self.y)
     }

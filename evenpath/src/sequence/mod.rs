@@ -1,6 +1,7 @@
 //! Operations on vectors and sorted sequences in a device's memory.
 
 pub(crate) mod combine;
+pub(crate) mod complex;
 mod fold;
 pub(crate) mod map;
 pub mod merge;

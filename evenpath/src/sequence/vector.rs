@@ -12,6 +12,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use evenpath_kernels::complex::GatherElements;
 use evenpath_kernels::norm::{FinishNorm, Norm, SUMS};
 use evenpath_kernels::update::Update;
 use evenpath_kernels::vector::{
@@ -33,7 +34,7 @@ use crate::operand::check::check_vector;
 use crate::operand::factor::factors;
 use crate::operand::{Factor, OpError};
 pub use crate::operation::Map;
-use crate::{Value, cpu};
+use crate::{Scalar, Value, cpu};
 
 /// Computes y = `alpha`·`x` + `beta`·y. `x` and `y` have n elements each. Where `beta` is zero, y is
 /// overwritten whatever it held. Runs in the order of the device's stream; the call does not wait.
@@ -54,7 +55,7 @@ use crate::{Value, cpu};
 ///
 /// If the vectors differ in length, a factor is not one element, or any of them is on another device; then nothing is written. If the
 /// device was lost.
-pub fn axpby<'f, V: Value>(
+pub fn axpby<'f, V: Scalar>(
     alpha: impl Into<Factor<'f, V>>,
     x: &DeviceSlice<V>,
     beta: impl Into<Factor<'f, V>>,
@@ -253,7 +254,7 @@ pub fn norm2_into<V: Value>(x: &DeviceSlice<V>, result: &mut DeviceSlice<V>) -> 
 }
 
 /// The update y = α·(…) + βy as a kernel argument.
-pub(crate) fn update<V: Value>(alpha: V, beta: V, y: &mut DeviceSlice<V>) -> Update<V> {
+pub(crate) fn update<V: Scalar>(alpha: V, beta: V, y: &mut DeviceSlice<V>) -> Update<V> {
     Update { y: y.as_global_mut(), alpha, beta }
 }
 
@@ -306,7 +307,7 @@ pub(crate) unsafe fn add_at<V: Value>(
 /// # Safety
 ///
 /// The positions are below the source's length, and both are on one device.
-pub(crate) unsafe fn gather<V: Value>(
+pub(crate) unsafe fn gather<V: Scalar>(
     source: &DeviceSlice<V>,
     positions: &DeviceSlice<u32>,
 ) -> Result<DeviceVec<V>, DeviceError> {
@@ -322,12 +323,20 @@ pub(crate) unsafe fn gather<V: Value>(
 ///
 /// The same as for [`gather`]; the result has as many elements as there are positions, and is on their
 /// device.
-pub(crate) unsafe fn gather_into<V: Value>(
+pub(crate) unsafe fn gather_into<V: Scalar>(
     source: &DeviceSlice<V>,
     positions: &DeviceSlice<u32>,
     result: &mut DeviceSlice<V>,
 ) -> Result<(), DeviceError> {
     let len = positions.len();
+    if V::IS_COMPLEX {
+        // The product with 1 of a number with an infinite part has a part that is no number.
+        let launch = source.device().kernel().threads(len)?;
+        let (source, positions) = (source.as_global(), positions.as_global());
+        let kernel = GatherElements { source, positions, result: result.as_global_mut(), len: len as u64 };
+        // SAFETY: guaranteed by the caller; buffers are freed in the stream's order.
+        return unsafe { launch.launch(kernel) };
+    }
     let launch = source.device().kernel().threads(len)?;
     let kernel = Gather {
         source: source.as_global(),

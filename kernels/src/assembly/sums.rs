@@ -1,6 +1,6 @@
 //! Values of a matrix from those of its triplets.
 
-use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Global, GlobalMut};
 
 use super::FIXED_ENTRY;
 
@@ -9,7 +9,7 @@ const IN_FLIGHT: usize = 4;
 
 kernel! {
     /// Adds up the triplets of each entry, in their order: one thread per entry.
-    pub struct SumRuns<V: Float> {
+    pub struct SumRuns<V: Arithmetic> {
         /// Values of the triplets.
         pub values: Global<V>,
         /// Positions of the triplets, sorted by entry.
@@ -28,7 +28,7 @@ kernel! {
     entry: assembly_sum_runs_{V} in assembly: V in [f32, f64], 256 x 1;
 }
 
-impl<V: Float> SumRuns<V> {
+impl<V: Arithmetic> SumRuns<V> {
     #[device]
     fn sum_runs<const BLOCK: usize>(self, _: Arena) {
         let entry = thread::global_index::<BLOCK>();

@@ -2,10 +2,10 @@
 
 use core::marker::PhantomData;
 
-use evenpath_simt::{device, warp, Element};
+use evenpath_simt::{device, warp, Word};
 
 /// Elements that scans work on.
-pub trait Number: Element + PartialOrd + core::ops::Add<Output = Self> {
+pub trait Number: Word + PartialOrd + core::ops::Add<Output = Self> {
     /// Least element.
     const LEAST: Self;
     /// Greatest element.

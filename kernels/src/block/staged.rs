@@ -1,7 +1,7 @@
 //! A tile in shared memory, copied from and to global memory.
 //!
 //! Copies bypass the registers, so that as many tiles can be in flight as shared memory holds.
-use evenpath_simt::{device, thread, Aligned16, Arena, Element, Global, GlobalMut, Packet, Shared};
+use evenpath_simt::{device, thread, Aligned16, Arena, Element, Global, GlobalMut, Packet, Shared, Words};
 
 use crate::key::packet_of;
 
@@ -113,5 +113,6 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> StagedTile<T, BLOCK, IT
 /// Returns an element of a packet.
 #[device]
 fn element_of<T: Element>(packet: Packet, index: usize) -> T {
-    T::from_bits(packet[index * T::SIZE / 8] >> (index * T::SIZE % 8 * 8))
+    let (first, shift) = (index * T::SIZE / 8, index * T::SIZE % 8 * 8);
+    T::from_bits(T::Words::from_fn(|word| packet[first + word] >> shift))
 }

@@ -8,7 +8,7 @@
 use core::marker::PhantomData;
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{device, parameters, thread, Float, GlobalMut};
+use evenpath_simt::{device, parameters, thread, Arithmetic, Element, GlobalMut, Words};
 
 parameters! {
     /// The memory of a launch's [`TaggedSums`].
@@ -25,7 +25,7 @@ parameters! {
 impl TaggedWords {
     /// Sums of values of type `V` in this memory.
     #[device]
-    pub fn sums<V: Float>(self) -> TaggedSums<V> {
+    pub fn sums<V: Arithmetic>(self) -> TaggedSums<V> {
         TaggedSums::new(self.words, self.arrived, self.run)
     }
 }
@@ -39,12 +39,15 @@ pub struct TaggedSums<V> {
     of: PhantomData<V>,
 }
 
-/// The words of a part as they were seen, perhaps before they were stored.
-pub type Seen = [u64; 2];
+/// Tagged words of a word of a part's value as they were seen, perhaps before they were stored.
+pub type SeenWord = [u64; 2];
 
-impl<V: Float> TaggedSums<V> {
-    /// 64-bit words of a part: one for each 32 bits of its value.
-    const WORDS: usize = V::SIZE / 4;
+/// The tagged words of a part.
+pub type Seen<V> = <<V as Element>::Words as Words>::Each<SeenWord>;
+
+impl<V: Arithmetic> TaggedSums<V> {
+    /// Tagged words of a word of a part's value: one for each 32 bits.
+    const WORDS: usize = V::WORD_SIZE / 4;
 
     /// Sums in the memory that [`TaggedWords`] describes.
     #[device]
@@ -62,10 +65,13 @@ impl<V: Float> TaggedSums<V> {
     /// Leaves a part at `place`, without counting it.
     #[device(track_caller)]
     pub fn put(self, place: usize, part: V) {
-        for word in 0..Self::WORDS {
-            let bits = part.to_bits() >> (32 * word) & u64::from(u32::MAX);
-            let tagged = bits | u64::from(self.run) << 32;
-            self.words.atomic_store(Self::WORDS * place + word, tagged, Ordering::Relaxed, Scope::Device);
+        for index in 0..V::Words::COUNT {
+            for word in 0..Self::WORDS {
+                let bits = part.to_bits().word(index) >> (32 * word) & u64::from(u32::MAX);
+                let tagged = bits | u64::from(self.run) << 32;
+                let place = Self::WORDS * (V::Words::COUNT * place + index) + word;
+                self.words.atomic_store(place, tagged, Ordering::Relaxed, Scope::Device);
+            }
         }
     }
 
@@ -82,7 +88,13 @@ impl<V: Float> TaggedSums<V> {
 
     /// Returns the words of a part as they are now.
     #[device(track_caller)]
-    pub fn look(self, place: usize) -> Seen {
+    pub fn look(self, place: usize) -> Seen<V> {
+        V::Words::each(|index| self.look_at_word(V::Words::COUNT * place + index))
+    }
+
+    /// Returns the tagged words of a word of a part's value.
+    #[device(track_caller)]
+    fn look_at_word(self, place: usize) -> SeenWord {
         let load =
             |word| self.words.atomic_load(Self::WORDS * place + word, Ordering::Relaxed, Scope::Device);
         [load(0), if Self::WORDS > 1 { load(1) } else { 0 }]
@@ -91,15 +103,27 @@ impl<V: Float> TaggedSums<V> {
     /// Returns the part whose words are `seen`, or waits for them. The part must be stored already, or be counted in this
     /// run.
     #[device(track_caller)]
-    pub fn part(self, place: usize, mut seen: Seen) -> V {
-        let is_there = |seen: Seen| {
+    pub fn part(self, place: usize, seen: Seen<V>) -> V {
+        V::from_bits(V::Words::from_fn(|index| {
+            self.part_word(V::Words::COUNT * place + index, V::Words::of(seen, index))
+        }))
+    }
+
+    /// Returns a word of a part's value, or waits for it.
+    #[device(track_caller)]
+    fn part_word(self, place: usize, mut seen: SeenWord) -> u64 {
+        let is_there = |seen: SeenWord| {
             let other = if Self::WORDS > 1 { seen[1] } else { seen[0] };
             seen[0] >> 32 == u64::from(self.run) && other >> 32 == u64::from(self.run)
         };
         while !is_there(seen) {
             thread::spin_hint();
-            seen = self.look(place);
+            seen = self.look_at_word(place);
         }
-        V::from_bits(if Self::WORDS > 1 { seen[0] & u64::from(u32::MAX) | seen[1] << 32 } else { seen[0] })
+        if Self::WORDS > 1 {
+            seen[0] & u64::from(u32::MAX) | seen[1] << 32
+        } else {
+            seen[0]
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! The carries of rows that reach the end of an interval.
 
-use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Global, GlobalMut, Shared};
 
 use crate::block::reduce::BlockReduce;
 
 kernel! {
     /// Adds to every row the sum of its carries: one thread per carry, of which the first of each row does the work.
-    pub struct CarryFixup<V: Float> {
+    pub struct CarryFixup<V: Arithmetic> {
         /// The row of each carry, in order, from [`CooInterval`](super::CooInterval).
         pub carry_rows: Global<u32>,
         /// The carries.
@@ -20,18 +21,21 @@ kernel! {
     }
     shared: fixup_bytes::<V>(BLOCK);
     body: CarryFixup::fixup::<BLOCK>;
-    entry: spmv_coo_fixup_{V} in coo_{V}: V in [f32, f64], 256 x 1;
+    entries: {
+        spmv_coo_fixup_{V} in coo_{V}: V in [f32, f64], 256 x 1;
+        spmv_coo_fixup_{V} in spmv_direct_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], 256 x 1;
+    }
 }
 
 /// Shared memory of the fix-up: one partial sum per warp, the list of long runs, and their number.
-const fn fixup_bytes<V: Float>(block: usize) -> usize {
+const fn fixup_bytes<V: Arithmetic>(block: usize) -> usize {
     block / thread::WARP_SIZE as usize * V::SIZE + block * 4 + 4
 }
 
 /// Runs of carries up to this length are summed by one thread, longer ones by the block.
 const SHORT_RUN: u32 = 16;
 
-impl<V: Float> CarryFixup<V> {
+impl<V: Arithmetic> CarryFixup<V> {
     #[device]
     fn fixup<const BLOCK: usize>(self, mut arena: Arena) {
         let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);

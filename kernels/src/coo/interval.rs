@@ -1,6 +1,6 @@
 //! The intervals, one per warp.
 
-use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Arithmetic, Global, GlobalMut};
 
 use crate::block::segmented_scan::warp_inclusive;
 use crate::update::Update;
@@ -11,7 +11,7 @@ const VECTOR: usize = 4;
 
 kernel! {
     /// Adds to y, or writes, the sums of the rows that end in an interval; keeps each interval's carry.
-    pub struct CooInterval<V: Float> {
+    pub struct CooInterval<V: Arithmetic> {
         /// The matrix.
         pub matrix: GlobalCoo<V>,
         /// The dense vector, one element per column.
@@ -46,7 +46,7 @@ struct IntervalEntries<V> {
     len: u32,
 }
 
-impl<V: Float> CooInterval<V> {
+impl<V: Arithmetic> CooInterval<V> {
     #[device]
     fn interval<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         const { assert!(ITEMS.is_multiple_of(VECTOR)) };
@@ -76,7 +76,7 @@ impl<V: Float> CooInterval<V> {
     }
 }
 
-impl<V: Float> IntervalEntries<V> {
+impl<V: Arithmetic> IntervalEntries<V> {
     /// Continues from `open` through the `32 * ITEMS` entries starting at `step`; all loads are issued before the first
     /// is used. Every lane has `VECTOR` consecutive entries at a time.
     #[device(track_caller)]
@@ -138,7 +138,7 @@ fn place(vector: usize) -> u32 {
     (thread::lane() + vector as u32 * thread::WARP_SIZE) * VECTOR as u32
 }
 
-impl<V: Float> Open<V> {
+impl<V: Arithmetic> Open<V> {
     /// Continues through the warp's next entries, `VECTOR` consecutive ones per lane.
     #[device(track_caller)]
     fn reduce(self, rows: [u32; VECTOR], products: [V; VECTOR], update: Update<V>) -> Self {

@@ -1,6 +1,6 @@
 //! ELL and sliced ELL: padding is read, and recognized by its column.
 
-use evenpath_simt::{device, kernel, thread, Arena, Float, Global};
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Global};
 
 use super::row::{ByColumn, PlainByColumn, RowSlots, Slots, XAccess};
 use crate::update::Update;
@@ -9,7 +9,7 @@ use crate::RowMap;
 kernel! {
     /// y = αAx + βy for a matrix in ELL: one thread per row. Its variants are the loads of x; the study of row sorting
     /// compares blocks of several sizes.
-    pub struct Ell<V: Float> {
+    pub struct Ell<V: Arithmetic> {
         /// Slot j of row i is at `j * rows + i`.
         pub slots: Slots<V>,
         /// The dense vector, one element per column.
@@ -35,7 +35,7 @@ kernel! {
     }
 }
 
-impl<V: Float> Ell<V> {
+impl<V: Arithmetic> Ell<V> {
     #[device]
     fn ell<X: XAccess, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let row = thread::global_index::<BLOCK>();
@@ -48,7 +48,7 @@ impl<V: Float> Ell<V> {
 
 kernel! {
     /// y = αAx + βy for a matrix in sliced ELL: one thread per row.
-    pub struct SlicedEll<V: Float> {
+    pub struct SlicedEll<V: Arithmetic> {
         /// Start of each slice, and the end of the last one, in units of `slice_height` slots; the difference is the
         /// slice's width.
         pub slice_offsets: Global<u64>,
@@ -70,7 +70,7 @@ kernel! {
     entry: spmv_sliced_ell_{V} in ell_{V}: (V, N) in [(f32, 8), (f64, 4)], 256 x N;
 }
 
-impl<V: Float> SlicedEll<V> {
+impl<V: Arithmetic> SlicedEll<V> {
     #[device]
     fn sliced_ell<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let position = thread::global_index::<BLOCK>();

@@ -1,13 +1,13 @@
 //! One row times x.
 
-use evenpath_simt::{device, parameters, thread, Float, Global};
+use evenpath_simt::{device, parameters, thread, Arithmetic, Global};
 
 /// The column of a slot that holds nothing. No matrix has that many columns.
 pub const PADDING: u32 = u32::MAX;
 
 parameters! {
     /// The slots of a padded matrix: nonzeros and padding.
-    pub struct Slots<V: Float> {
+    pub struct Slots<V: Arithmetic> {
         /// Column indices; [`PADDING`] where a slot holds nothing.
         pub column_indices: Global<u32>,
         /// Values in the same places; zero where a slot holds nothing.
@@ -17,7 +17,7 @@ parameters! {
 
 /// The slots of a row: the first at `first`, each next one `stride` further.
 #[derive(Clone, Copy)]
-pub(super) struct RowSlots<V: Float> {
+pub(super) struct RowSlots<V: Arithmetic> {
     pub(super) slots: Slots<V>,
     pub(super) first: usize,
     pub(super) stride: u32,
@@ -26,7 +26,7 @@ pub(super) struct RowSlots<V: Float> {
 /// Choice of the element of x for a nonzero, and the load.
 pub trait XAccess {
     /// Returns the element for the nonzero in slot `slot` of its row. `column` is below the number of columns.
-    fn load<V: Float>(x: Global<V>, column: u32, slot: u32) -> V;
+    fn load<V: Arithmetic>(x: Global<V>, column: u32, slot: u32) -> V;
 }
 
 /// The element that the column names, through the read-only cache.
@@ -35,7 +35,7 @@ pub struct ByColumn;
 
 impl XAccess for ByColumn {
     #[device(track_caller)]
-    fn load<V: Float>(x: Global<V>, column: u32, _: u32) -> V {
+    fn load<V: Arithmetic>(x: Global<V>, column: u32, _: u32) -> V {
         x.load(column as usize)
     }
 }
@@ -46,7 +46,7 @@ pub struct PlainByColumn;
 
 impl XAccess for PlainByColumn {
     #[device(track_caller)]
-    fn load<V: Float>(x: Global<V>, column: u32, _: u32) -> V {
+    fn load<V: Arithmetic>(x: Global<V>, column: u32, _: u32) -> V {
         x.load_plain(column as usize)
     }
 }
@@ -59,12 +59,12 @@ pub struct InSequence;
 
 impl XAccess for InSequence {
     #[device(track_caller)]
-    fn load<V: Float>(x: Global<V>, column: u32, slot: u32) -> V {
+    fn load<V: Arithmetic>(x: Global<V>, column: u32, slot: u32) -> V {
         x.load(column.min(slot) as usize)
     }
 }
 
-impl<V: Float> RowSlots<V> {
+impl<V: Arithmetic> RowSlots<V> {
     /// Returns the sum of the first `count` slots' products, in order. Padding adds nothing.
     ///
     /// `ITEMS` columns, then as many values, then as many elements of x are loaded before the first is used. Their

@@ -1,5 +1,5 @@
 //! The conversion of CSR to sliced ELL with slices of a warp's rows.
-use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Global, GlobalMut};
 
 use super::row::PADDING;
 use crate::block::radix_sort::{warp_striped, RadixSort};
@@ -93,7 +93,7 @@ impl<O: Offset> SliceWidths<O> {
 kernel! {
     /// Copies the nonzeros to their slots, and fills the rest with padding: one thread per row, and for each that the last slice has
     /// beyond.
-    pub struct FillSlices<V: Float, O: Offset> {
+    pub struct FillSlices<V: Arithmetic, O: Offset> {
         /// The matrix.
         pub matrix: GlobalCsr<V, O>,
         /// The order in which its rows are stored.
@@ -112,7 +112,7 @@ kernel! {
     entry: ell_fill_slices_{V}_{O} in ell_slices: V in [f32, f64], O in [u32, u64], 256 x 4;
 }
 
-impl<V: Float, O: Offset> FillSlices<V, O> {
+impl<V: Arithmetic, O: Offset> FillSlices<V, O> {
     #[device]
     fn fill_slices<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let Self { matrix, slice_offsets, .. } = self;

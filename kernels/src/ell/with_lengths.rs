@@ -1,6 +1,6 @@
 //! ELL-R: every thread stops at the end of its row.
 
-use evenpath_simt::{device, kernel, thread, Arena, Float, Global};
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Global};
 
 use super::row::{ByColumn, InSequence, PlainByColumn, RowSlots, Slots, XAccess};
 use crate::update::Update;
@@ -9,7 +9,7 @@ use crate::RowMap;
 kernel! {
     /// y = αAx + βy for a matrix in ELL-R: one thread per row. Its variants are the loads of x; the study of row
     /// sorting compares blocks of several sizes.
-    pub struct EllR<V: Float> {
+    pub struct EllR<V: Arithmetic> {
         /// Nonzeros of each row.
         pub row_lengths: Global<u32>,
         /// Slot j of row i is at `j * rows + i`.
@@ -43,7 +43,7 @@ kernel! {
     }
 }
 
-impl<V: Float> EllR<V> {
+impl<V: Arithmetic> EllR<V> {
     #[device]
     fn ell_r<X: XAccess, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let position = thread::global_index::<BLOCK>();

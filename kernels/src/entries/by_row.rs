@@ -1,6 +1,6 @@
 //! Values of entries, changed in place by their rows and columns.
 
-use evenpath_simt::{device, kernel, thread, Arena, Element, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Element, Float, Global, GlobalMut, Shared};
 
 use crate::elementary::Elementary;
 use crate::spmv::PathTile;
@@ -76,7 +76,7 @@ impl<V: Float> ScaleColumns<V> {
 
 kernel! {
     /// Sets the values off the diagonal to zero: one block per tile of row ends plus entries.
-    pub struct KeepDiagonal<V: Float, O: Offset> {
+    pub struct KeepDiagonal<V: Arithmetic, O: Offset> {
         /// The matrix.
         pub pattern: GlobalPattern<O>,
         /// The values.
@@ -89,7 +89,7 @@ kernel! {
     entry: entries_keep_diagonal_{V}_{O} in entries_{V}: V in [f32, f64], O in [u32, u64], 256 x 8;
 }
 
-impl<V: Float, O: Offset> KeepDiagonal<V, O> {
+impl<V: Arithmetic, O: Offset> KeepDiagonal<V, O> {
     #[device]
     fn keep_diagonal<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let rows: Shared<u32> = arena.take(BLOCK * ITEMS);

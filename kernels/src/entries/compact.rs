@@ -1,6 +1,6 @@
 //! A matrix of the entries that are marked.
 
-use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Global, GlobalMut};
 
 use crate::Offset;
 
@@ -68,7 +68,7 @@ impl<O: Offset> RankRows<O> {
 
 kernel! {
     /// Copies the marked entries, in their order: one thread per entry.
-    pub struct CompactEntries<V: Float> {
+    pub struct CompactEntries<V: Arithmetic> {
         /// The columns of the entries.
         pub column_indices: Global<u32>,
         /// Their values.
@@ -89,7 +89,7 @@ kernel! {
     entry: entries_compact_{V} in entries_{V}: V in [f32, f64], 256 x 1;
 }
 
-impl<V: Float> CompactEntries<V> {
+impl<V: Arithmetic> CompactEntries<V> {
     #[device]
     fn compact_entries<const BLOCK: usize>(self, _: Arena) {
         let index = thread::global_index::<BLOCK>();

@@ -1,13 +1,13 @@
 //! The entries of leaves as coordinates, in the order of the tree: one warp per leaf.
 
-use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Word};
 
 use super::layout;
 use super::node::NodeList;
 
 kernel! {
     /// Counts the entries of leaves: one warp per leaf. Values are read as integers of their size.
-    pub struct HiSparseCountEntries<T: Element> {
+    pub struct HiSparseCountEntries<T: Word> {
         /// The leaves.
         pub leaves: NodeList<T>,
         /// Output: the number of entries of each leaf.
@@ -18,7 +18,7 @@ kernel! {
     entry: hisparse_count_entries_{T} in hisparse_entries: T in [u32, u64], 256 x 1;
 }
 
-impl<T: Element> HiSparseCountEntries<T> {
+impl<T: Word> HiSparseCountEntries<T> {
     #[device]
     fn count_entries<const BLOCK: usize>(self, _: Arena) {
         let leaf = thread::global_warp::<BLOCK>();

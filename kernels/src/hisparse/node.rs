@@ -1,12 +1,12 @@
 //! Views of a pool's nodes.
 
-use evenpath_simt::{device, parameters, Aligned16, Element, Global};
+use evenpath_simt::{device, parameters, Aligned16, Global, Word};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES};
 
 parameters! {
     /// A pool of nodes, as three views of the same memory.
-    pub struct Pool<T: Element> {
+    pub struct Pool<T: Word> {
         /// The pool as words: the entry counts of sparse nodes.
         pub words: Global<u32, Aligned16>,
         /// The pool as coordinates.
@@ -18,7 +18,7 @@ parameters! {
 
 parameters! {
     /// Nodes of one level of a tree.
-    pub struct NodeList<T: Element> {
+    pub struct NodeList<T: Word> {
         /// The tree's pool.
         pub pool: Pool<T>,
         /// References to the nodes, none of them null.
@@ -41,7 +41,7 @@ pub struct Node<T> {
     pub slots: Global<T, Aligned16>,
 }
 
-impl<T: Element> Pool<T> {
+impl<T: Word> Pool<T> {
     /// Returns the pool with references as slots.
     #[device]
     pub fn inner(self) -> Pool<u32> {
@@ -81,7 +81,7 @@ impl<T: Element> Pool<T> {
     }
 }
 
-impl<T: Element> NodeList<T> {
+impl<T: Word> NodeList<T> {
     /// Returns the reference to a node of the list.
     #[device(track_caller)]
     pub fn reference(self, index: usize) -> u32 {

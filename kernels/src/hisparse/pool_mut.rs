@@ -1,12 +1,12 @@
 //! Nodes that kernels write.
 
-use evenpath_simt::{device, parameters, Aligned16, Element, GlobalMut};
+use evenpath_simt::{device, parameters, Aligned16, GlobalMut, Word};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES};
 
 parameters! {
     /// A pool of nodes to be written, as three views of the same memory, which is zero before.
-    pub struct PoolMut<T: Element> {
+    pub struct PoolMut<T: Word> {
         /// The pool as words: the entry counts of sparse nodes.
         pub words: GlobalMut<u32, Aligned16>,
         /// The pool as coordinates.
@@ -25,7 +25,7 @@ pub struct NodeMut<T> {
     d_log2: u32,
 }
 
-impl<T: Element> PoolMut<T> {
+impl<T: Word> PoolMut<T> {
     /// Returns the pool with references as slots.
     #[device]
     pub fn inner(self) -> PoolMut<u32> {
@@ -49,7 +49,7 @@ impl<T: Element> PoolMut<T> {
     }
 }
 
-impl<T: Element> NodeMut<T> {
+impl<T: Word> NodeMut<T> {
     /// Returns whether the node is dense: then the positions of entries do not matter.
     #[device]
     pub fn is_dense(self) -> bool {
@@ -95,7 +95,7 @@ impl<T: Element> NodeMut<T> {
 
 /// Returns a slot as dense nodes store it: all bits zero mean no entry, so zero is stored as −0.
 #[device]
-fn in_dense<T: Element>(slot: T) -> T {
+fn in_dense<T: Word>(slot: T) -> T {
     if slot.to_bits() == 0 {
         T::from_bits(1 << (8 * T::SIZE - 1))
     } else {

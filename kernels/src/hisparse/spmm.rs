@@ -3,7 +3,7 @@
 //! A lane has its own sums, in shared memory. The entries of a leaf are loaded 32 at a time and passed around by shuffles.
 
 use evenpath_simt::{
-    device, kernel, parameters, thread, warp, Arena, Element, Float, Global, GlobalMut, Shared,
+    device, kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut, Shared, Word,
 };
 
 use super::layout::{self, DENSE};
@@ -13,7 +13,7 @@ use crate::update::Update;
 
 parameters! {
     /// A dense matrix with strides.
-    pub struct StridedDense<V: Element> {
+    pub struct StridedDense<V: Word> {
         /// The elements.
         pub values: Global<V>,
         /// Elements from one row to the next.
@@ -25,7 +25,7 @@ parameters! {
 
 parameters! {
     /// A dense matrix with strides, to be written.
-    pub struct StridedMut<V: Element> {
+    pub struct StridedMut<V: Word> {
         /// The elements.
         pub values: GlobalMut<V>,
         /// Elements from one row to the next.

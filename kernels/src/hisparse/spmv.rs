@@ -10,7 +10,7 @@
 //!
 //! So rows and columns are treated alike, and the order of additions depends on the schedule alone.
 
-use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, Global, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, Global, Shared, Word};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES, UNIT_WORDS};
 use super::node::Pool;
@@ -117,7 +117,7 @@ impl<V: Float> HiSparseSpmv<V> {
 }
 
 /// The quads of a thread, some of which may be absent.
-struct Quads<V: Element, const ITEMS: usize> {
+struct Quads<V: Word, const ITEMS: usize> {
     pool: Pool<V>,
     x: Global<V>,
     schedule: FrozenSchedule,

@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, thread, warp, Float, Shared};
 
-use crate::block::tagged_sums::{Seen, TaggedSums};
+use crate::block::tagged_sums::{SeenWord, TaggedSums};
 
 /// The number of parts whose sums are added up at once. With more parts, groups of this size are added first.
 const GROUP: u32 = 32;
@@ -132,7 +132,7 @@ fn is_last<V: Float>(sums: TaggedSums<V>, flag: Shared<u32>, counter: u32, count
 const AHEAD: usize = 8;
 
 /// Words of no run.
-const NOTHING_SEEN: [Seen; AHEAD] = [[0; 2]; AHEAD];
+const NOTHING_SEEN: [SeenWord; AHEAD] = [[0; 2]; AHEAD];
 
 /// Returns the words of some of `count` parts starting at `first`, as they are now.
 #[device]
@@ -141,7 +141,7 @@ fn look<V: Float>(
     count: u32,
     first: u32,
     place: impl Fn(u32) -> usize,
-) -> [Seen; AHEAD] {
+) -> [SeenWord; AHEAD] {
     let mut seen = NOTHING_SEEN;
     for (ahead, seen) in seen.iter_mut().enumerate() {
         *seen = sums.look(place((first + ahead as u32).min(count - 1)));
@@ -154,7 +154,7 @@ fn look<V: Float>(
 fn add<V: Float>(
     sums: TaggedSums<V>,
     count: u32,
-    mut seen: [Seen; AHEAD],
+    mut seen: [SeenWord; AHEAD],
     place: impl Fn(u32) -> usize,
 ) -> V {
     let mut total = V::ZERO;

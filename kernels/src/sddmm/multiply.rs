@@ -6,7 +6,7 @@
 //! 3. The lanes add up their sums (`add_lanes`), and store them.
 
 use evenpath_simt::half::{bf16, f16};
-use evenpath_simt::{device, kernel, thread, Arena, Element, Float, Global, GlobalMut, Shared, Stored};
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Element, Global, GlobalMut, Shared, Stored};
 
 use super::chunk::Chunk;
 use super::lines::DenseLines;

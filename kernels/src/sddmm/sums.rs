@@ -1,6 +1,6 @@
 //! Addition of the sums of a group's lanes.
 
-use evenpath_simt::{device, thread, warp, Float};
+use evenpath_simt::{device, thread, warp, Arithmetic};
 
 /// Nonzeros whose inner products a group of lanes computes side by side.
 pub(super) const SIDE_BY_SIDE: usize = 4;
@@ -20,7 +20,7 @@ pub(super) struct GroupSum<V> {
 /// Adds up the sums of the `1 << lanes_log2` lanes of a group. Lanes exchange halves of their sums, so that each has half as many
 /// after a step, and then one. The order of additions is fixed. Every lane of the warp calls it.
 #[device(track_caller)]
-pub(super) fn add_lanes<V: Float>(sums: [V; SIDE_BY_SIDE], lanes_log2: u32) -> GroupSum<V> {
+pub(super) fn add_lanes<V: Arithmetic>(sums: [V; SIDE_BY_SIDE], lanes_log2: u32) -> GroupSum<V> {
     let half = 1 << (lanes_log2 - 1);
     let is_upper = thread::lane() & half != 0;
     let mut pair = [V::ZERO; 2];

@@ -1,7 +1,7 @@
 //! Coordinates as sort keys, for sums that are unions of sets of coordinates or sorted sequences of them.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Global, GlobalMut};
 
 /// Element of [`CoordinateKeys::found`] for the first entry whose coordinates are less than those of the entry before it.
 pub const DESCENT: usize = 0;
@@ -11,7 +11,7 @@ pub const DUPLICATE: usize = 1;
 kernel! {
     /// Makes a key of each entry's coordinates, the row above the column, and multiplies the values by a factor: one thread per
     /// entry. Values are not read if the factor is zero.
-    pub struct CoordinateKeys<V: Float> {
+    pub struct CoordinateKeys<V: Arithmetic> {
         /// Row indices, `len` elements.
         pub row_indices: Global<u32>,
         /// Column indices, `len` elements.
@@ -36,7 +36,7 @@ kernel! {
     entry: spadd_coordinate_keys_{V} in spadd_coordinates: V in [f32, f64], 256 x 1;
 }
 
-impl<V: Float> CoordinateKeys<V> {
+impl<V: Arithmetic> CoordinateKeys<V> {
     #[device]
     fn coordinate_keys<const BLOCK: usize>(self, _: Arena) {
         let entry = thread::global_index::<BLOCK>();

@@ -1,4 +1,5 @@
-use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Global};
 
 use super::cut::path_items;
 use super::inputs::Inputs;
@@ -12,7 +13,7 @@ use crate::{GlobalCsr, Offset};
 
 kernel! {
     /// Writes the results by the kinds of [`WalkPath`](super::WalkPath): one block per tile of the path.
-    pub struct FillTiles<V: Float, O: Offset> {
+    pub struct FillTiles<V: Arithmetic, O: Offset> {
         /// A.
         pub a: GlobalCsr<V, O>,
         /// B.
@@ -36,10 +37,13 @@ kernel! {
     }
     shared: BLOCK * ITEMS * 4 + CountScan::<u64, BLOCK>::BYTES + 4;
     body: FillTiles::fill::<BLOCK, ITEMS>;
-    entry: spadd_fill_{V}_{O} in spadd_{V}: (V, R) in [(f32, 0), (f64, 5)], O in [u32, u64], 192 x 31 resident R;
+    entries: {
+        spadd_fill_{V}_{O} in spadd_{V}: (V, R) in [(f32, 0), (f64, 5)], O in [u32, u64], 192 x 31 resident R;
+        spadd_fill_{V}_{O} in spadd_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 192 x 31;
+    }
 }
 
-impl<V: Float, O: Offset> FillTiles<V, O> {
+impl<V: Arithmetic, O: Offset> FillTiles<V, O> {
     fn fill<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         const { assert!(ITEMS == WORD_ITEMS as usize, "one word of kinds per thread") };
         // 1. Find the origins of the tile's results in shared memory, by the threads' kinds.

@@ -1,5 +1,5 @@
 //! Operands of the results of a tile.
-use evenpath_simt::{device, thread, Float, Global, Shared};
+use evenpath_simt::{device, thread, Arithmetic, Global, Shared};
 
 use super::keep;
 use super::origin::SumOrigin;
@@ -29,7 +29,7 @@ pub(super) struct Batch<V, const BLOCK: usize> {
     values: [(V, V); BATCH],
 }
 
-impl<V: Float> Inputs<V> {
+impl<V: Arithmetic> Inputs<V> {
     /// Returns the nonzeros of A and B, starting at those numbers, with their factors.
     #[device(track_caller)]
     pub(super) fn new<O: Offset>(
@@ -167,10 +167,8 @@ impl<V: Float> Inputs<V> {
         if self.keep & keep::MULTIPLY != 0 {
             return a * b;
         }
-        // Negative zero: adding it changes no value.
-        let nothing = V::from_bits(1 << (V::SIZE * 8 - 1));
-        let a = if origin.is_of_a() { a } else { nothing };
-        let b = if origin.is_of_b() { b } else { nothing };
+        let a = if origin.is_of_a() { a } else { V::NEUTRAL };
+        let b = if origin.is_of_b() { b } else { V::NEUTRAL };
         a + b
     }
 }

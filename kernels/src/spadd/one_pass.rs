@@ -1,7 +1,8 @@
 //! Both phases in one launch, for small matrices, whose time is waits for launches and for memory.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut, Shared};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, GlobalMut, Shared};
 
 use super::cut::{path_items, row_end, RowCut};
 use super::inputs::{Inputs, BATCH};
@@ -26,7 +27,7 @@ kernel! {
     /// Loads that wait for each other: the ticket, beside the first probes of the rows; two or three for the rows and their
     /// offsets; one or two for the columns at the cut; one for the tile, one for the values, and in the meantime two of the
     /// look-back.
-    pub struct OnePass<V: Float, O: Offset> {
+    pub struct OnePass<V: Arithmetic, O: Offset> {
         /// A.
         pub a: GlobalCsr<V, O>,
         /// B, with as many rows.
@@ -51,7 +52,10 @@ kernel! {
     shared: staged_len(BLOCK, ITEMS) * 4 + CountScan::<u64, BLOCK>::BYTES + Cuts::<BLOCK>::BYTES + BLOCK * ITEMS * 4
         + BLOCK * 4 + 12;
     body: OnePass::one_pass::<BLOCK, ITEMS>;
-    entry: spadd_one_pass_{V}_{O} in spadd_{V}: V in [f32, f64], O in [u32, u64], 256 x 8 resident 2;
+    entries: {
+        spadd_one_pass_{V}_{O} in spadd_{V}: V in [f32, f64], O in [u32, u64], 256 x 8 resident 2;
+        spadd_one_pass_{V}_{O} in spadd_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 256 x 8;
+    }
 }
 
 /// Words of state of [`OnePass`] for `tiles` tiles.
@@ -59,7 +63,7 @@ pub const fn one_pass_state_words(tiles: u32) -> usize {
     tile_prefix::state_words(tiles as usize, entry_words(4, false))
 }
 
-impl<V: Float, O: Offset> OnePass<V, O> {
+impl<V: Arithmetic, O: Offset> OnePass<V, O> {
     fn one_pass<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         const { assert!(ITEMS <= BATCH, "a thread's results are loaded at once") };
         let memory = arena.take(staged_len(BLOCK, ITEMS));

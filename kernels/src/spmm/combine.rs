@@ -1,6 +1,7 @@
 //! The rest of `C = αAB + βC` if a factor is in device memory: the kernels of the product take numbers.
 
 use evenpath_simt::half::{bf16, f16};
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut, Stored};
 
 use super::update::DenseUpdate;
@@ -26,7 +27,10 @@ kernel! {
     }
     shared: 0;
     body: SpmmCombine::combine::<BLOCK>;
-    entry: spmm_combine_{T} in spmm_{T}: T in [f32, f64, f16, bf16], 256 x 1;
+    entries: {
+        spmm_combine_{T} in spmm_{T}: T in [f32, f64, f16, bf16], 256 x 1;
+        spmm_combine_{T} in spmm_{T}: T in [Complex<f32> as c32, Complex<f64> as c64], 256 x 1;
+    }
 }
 
 impl<T: Stored> SpmmCombine<T> {

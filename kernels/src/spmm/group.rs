@@ -5,7 +5,7 @@
 //! 3. Lanes with the same columns add up their sums (`reduce`), and so do the warps of a group (`reduce_warps`).
 
 use evenpath_simt::{
-    device, parameters, thread, warp, Aligned16, Arena, Element, Float, Global, Shared, Stored,
+    device, parameters, thread, warp, Aligned16, Arena, Arithmetic, Element, Global, Shared, Stored,
 };
 
 use super::nonzeros::{place, Nonzeros, IN_FLIGHT};

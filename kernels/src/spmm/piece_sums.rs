@@ -1,6 +1,6 @@
 //! The sums of pieces, and of the rows that they are pieces of.
 
-use evenpath_simt::{device, thread, Arena, Element, Shared, Stored};
+use evenpath_simt::{device, thread, Arena, Element, Shared, Stored, Words};
 
 use super::group::LaneSums;
 use super::pieces::FLAG_BYTES;
@@ -116,7 +116,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         let mut other = group.side();
         while other < piece.count {
             let place = self.place(piece.first + other, lane);
-            let mut seen = [[0; 2]; MAX_WIDTH];
+            let mut seen = [<S::Compute as Element>::Words::each(|_| [0; 2]); MAX_WIDTH];
             for at in 0..W::len::<T>() {
                 seen[at] = parts.look(place + at);
             }

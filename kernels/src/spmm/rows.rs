@@ -13,6 +13,7 @@
 use core::ops::Range;
 
 use evenpath_simt::half::{bf16, f16};
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Arena, Element, Stored};
 
 use super::group::{DenseView, Group, LaneSums};
@@ -83,6 +84,13 @@ kernel! {
                 (PacketStages as stages, 7), (PacketStagePieces as stage_pieces, 7), (Elements as row_elements, 10),
                 (PacketPieces as pieces, 8), (ElementPieces as pieces_elements, 8), (StridedPieces as pieces_strided, 8),
             ], O in [u32, u64], 128 x 1 resident R;
+        spmm_{P}_{S}_{O} in spmm_{S}:
+            S = Complex<f32> as c32, T = Complex<f32>,
+            P in [PacketPieces as pieces, ElementPieces as pieces_elements, StridedPieces as pieces_strided],
+            O in [u32, u64], 128 x 1;
+        spmm_{P}_{S}_{O} in spmm_{S}:
+            S = Complex<f64> as c64, T = Complex<f64>,
+            P in [PacketPieces as pieces, StridedPieces as pieces_strided], O in [u32, u64], 128 x 1;
     }
 }
 

@@ -1,6 +1,6 @@
 //! Nonzeros copied to shared memory.
 
-use evenpath_simt::{device, thread, warp, Arena, Element, Shared, Stored};
+use evenpath_simt::{device, thread, warp, Arena, Element, Shared, Stored, Words};
 
 use super::group::{DenseView, Group, LaneSums};
 use super::nonzeros::{InGlobal, InShared, Nonzeros, IN_FLIGHT};
@@ -207,7 +207,8 @@ fn load_round<T: Element>(source: Shared<T>, first: usize) -> [T; IN_FLIGHT] {
         let packet = source.load_16(first + number * of_packet);
         for at in 0..of_packet {
             let (word, shift) = (at * T::SIZE / 8, at * T::SIZE % 8 * 8);
-            all[number * of_packet + at] = T::from_bits(packet[word] >> shift);
+            all[number * of_packet + at] =
+                T::from_bits(T::Words::from_fn(|index| packet[word + index] >> shift));
         }
     }
     all

@@ -1,6 +1,6 @@
 //! A block's tile of C in shared memory.
 
-use evenpath_simt::{device, thread, Arena, Float, Shared, Stored};
+use evenpath_simt::{device, thread, Arena, Arithmetic, Shared, Stored};
 
 use super::group::{Group, LaneSums};
 use super::update::DenseUpdate;
@@ -13,7 +13,7 @@ pub(super) struct TileOfC<V> {
     rows_log2: u32,
 }
 
-impl<V: Float> TileOfC<V> {
+impl<V: Arithmetic> TileOfC<V> {
     #[device]
     pub(super) fn take<T: Stored<Compute = V>, W: Width, const BLOCK: usize>(
         mut arena: Arena,

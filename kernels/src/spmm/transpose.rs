@@ -1,6 +1,7 @@
 //! Dense matrices, from columns to rows.
 
 use evenpath_simt::half::{bf16, f16};
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Arena, Element, Global, GlobalMut, Shared, Stored};
 
 /// Elements of a tile of [`SpmmTranspose`].
@@ -28,7 +29,10 @@ kernel! {
     }
     shared: (TRANSPOSE_TILE as usize + (1 << MAX_COLUMNS_LOG2)) * T::SIZE;
     body: SpmmTranspose::transpose::<BLOCK, ITEMS>;
-    entry: spmm_transpose_{T} in spmm_{T}: T in [f32, f64, f16, bf16], 256 x 4;
+    entries: {
+        spmm_transpose_{T} in spmm_{T}: T in [f32, f64, f16, bf16], 256 x 4;
+        spmm_transpose_{T} in spmm_{T}: T in [Complex<f32> as c32, Complex<f64> as c64], 256 x 4;
+    }
 }
 
 impl<T: Stored> SpmmTranspose<T> {

@@ -1,6 +1,6 @@
 //! Addition of products to C.
 
-use evenpath_simt::{device, parameters, Aligned16, Element, Float, GlobalMut, Stored};
+use evenpath_simt::{device, parameters, Aligned16, Arithmetic, Element, GlobalMut, Stored};
 
 use super::group::LaneSums;
 use super::width::Width;

@@ -1,6 +1,6 @@
 //! Widths: the columns of a dense row that a lane moves at once.
 
-use evenpath_simt::{device, Aligned16, Element, Global, GlobalMut, Packet, Stored};
+use evenpath_simt::{device, Aligned16, Element, Global, GlobalMut, Packet, Stored, Words};
 
 /// The most columns of a lane: 16 bytes of the smallest type.
 pub(super) const MAX_WIDTH: usize = 8;
@@ -99,13 +99,15 @@ impl Width for Packets {
     #[device]
     fn get<T: Stored>(moved: Packet, at: usize) -> T {
         let (word, shift) = place::<T>(at);
-        T::from_bits(moved[word] >> shift)
+        T::from_bits(T::Words::from_fn(|index| moved[word + index] >> shift))
     }
 
     #[device]
     fn set<T: Stored>(moved: &mut Packet, at: usize, value: T) {
         let (word, shift) = place::<T>(at);
-        moved[word] |= value.to_bits() << shift;
+        for index in 0..T::Words::COUNT {
+            moved[word + index] |= value.to_bits().word(index) << shift;
+        }
     }
 }
 

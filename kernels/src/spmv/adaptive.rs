@@ -4,7 +4,7 @@
 //! The host cuts the rows into row blocks, consecutive rows whose nonzeros fit into shared memory together; a row that
 //! does not fit is a row block of its own. A block of threads takes a row block, by a method that depends on its rows
 //! alone ([`RowBlockKind`]).
-use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Global, GlobalMut, Shared};
 
 use super::product::SpmvArguments;
 use crate::block::reduce::BlockReduce;
@@ -80,7 +80,7 @@ kernel! {
     /// Multiplies row blocks by x: a block of threads each. A row block of more than one row has at most threads ×
     /// items nonzeros. The instances with one item per thread are for the study of CSR-Adaptive and LightSpMV, which
     /// compares block sizes.
-    pub struct AdaptiveRows<V: Float, O: Offset> {
+    pub struct AdaptiveRows<V: Arithmetic, O: Offset> {
         /// The matrix and the vectors.
         pub product: SpmvArguments<V, O>,
         /// First row of each row block, and the number of rows; one more than blocks.
@@ -95,18 +95,18 @@ kernel! {
 }
 
 /// Shared memory of a row block: its products, or, where there is one row, partial sums, which take less.
-const fn stream_bytes<V: Float>(products: usize) -> usize {
+const fn stream_bytes<V: Arithmetic>(products: usize) -> usize {
     products * V::SIZE
 }
 
 /// Rows `first` to before `end`.
-struct AdaptiveBlock<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> {
+struct AdaptiveBlock<V: Arithmetic, O: Offset, const BLOCK: usize, const ITEMS: usize> {
     product: SpmvArguments<V, O>,
     first: usize,
     end: usize,
 }
 
-impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> AdaptiveBlock<V, O, BLOCK, ITEMS> {
+impl<V: Arithmetic, O: Offset, const BLOCK: usize, const ITEMS: usize> AdaptiveBlock<V, O, BLOCK, ITEMS> {
     #[device]
     fn store(&self, row: usize, sum: V) {
         self.product.update.store(row, sum);
@@ -196,7 +196,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> AdaptiveBlock<
     }
 }
 
-impl<V: Float, O: Offset> AdaptiveRows<V, O> {
+impl<V: Arithmetic, O: Offset> AdaptiveRows<V, O> {
     #[device]
     fn adaptive_rows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let block = thread::block() as usize;

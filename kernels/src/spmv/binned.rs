@@ -1,7 +1,7 @@
 //! SpMV by row tiles, with long rows handled separately: one launch, in which the first blocks take pieces of long rows
 //! and the others take rows.
 
-use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Arithmetic, Global};
 
 use super::long_rows::LongRows;
 use super::product::SpmvArguments;
@@ -13,7 +13,7 @@ kernel! {
     /// Computes y = αAx + βy. A warp takes a piece of a long row, or 32·`ROWS` / 2^`lanes_log2` rows, of which it skips
     /// the long ones; variants are the rows that a lane sums. Groups of rows with 2³² − 2¹² nonzeros and more are
     /// beyond it.
-    pub struct BinnedRows<V: Float, O: Offset> {
+    pub struct BinnedRows<V: Arithmetic, O: Offset> {
         /// The matrix and the vectors.
         pub product: SpmvArguments<V, O>,
         /// The long rows.
@@ -31,7 +31,7 @@ kernel! {
     }
 }
 
-impl<V: Float, O: Offset> BinnedRows<V, O> {
+impl<V: Arithmetic, O: Offset> BinnedRows<V, O> {
     #[device]
     fn binned_rows<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
         let Self { product, long, .. } = self;

@@ -4,7 +4,9 @@
 //! tiles. There is no second launch, and sums depend only on the number of tiles, so results are the same from run to
 //! run.
 
-use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{
+    device, kernel, parameters, thread, warp, Arena, Arithmetic, Global, GlobalMut, Shared, Words,
+};
 
 use crate::block::reduce::BlockReduce;
 use crate::block::tagged_sums::TaggedWords;
@@ -77,7 +79,7 @@ pub(super) struct LongSpan<V, const BLOCK: usize> {
     reduce: BlockReduce<V, BLOCK>,
 }
 
-impl<V: Float, const BLOCK: usize> LongSpan<V, BLOCK> {
+impl<V: Arithmetic, const BLOCK: usize> LongSpan<V, BLOCK> {
     /// Bytes of shared memory.
     pub(super) const BYTES: usize = 8 + BLOCK / thread::WARP_SIZE as usize * V::SIZE;
 
@@ -141,7 +143,7 @@ impl CutRows {
     /// where these rows are cut. If the tile is the last of a row's to do so, the row's sum goes to `store_head` or
     /// `store_tail`, in one thread. Every thread of the block calls it.
     #[device]
-    pub(super) fn leave<V: Float, const BLOCK: usize>(
+    pub(super) fn leave<V: Arithmetic, const BLOCK: usize>(
         self,
         shared: LongSpan<V, BLOCK>,
         tile: u32,
@@ -162,7 +164,7 @@ impl CutRows {
 
     /// The warp `by` sums a short row, the block a long one.
     #[device]
-    fn leave_sum<V: Float, const BLOCK: usize>(
+    fn leave_sum<V: Arithmetic, const BLOCK: usize>(
         self,
         shared: LongSpan<V, BLOCK>,
         by: u32,
@@ -191,7 +193,7 @@ impl CutRows {
 
     /// A warp leaves a tile's sum, and adds up the row if it is the last.
     #[device]
-    fn leave_sum_by_warp<V: Float>(self, span: RowSpan, tile: u32, sum: V, store: impl Fn(V)) {
+    fn leave_sum_by_warp<V: Arithmetic>(self, span: RowSpan, tile: u32, sum: V, store: impl Fn(V)) {
         let is_last = thread::lane() == 0 && self.arrive(span, tile, sum);
         if warp::any(warp::FULL, is_last) {
             self.sum_by_warp(span, store);
@@ -208,14 +210,14 @@ impl CutRows {
     /// Leaves the tile's sum of the row that it finishes but did not begin. Returns whether it is the last tile of the
     /// row to do so. One lane calls it.
     #[device]
-    pub(super) fn leave_head<V: Float>(self, tile: u32, head: V) -> bool {
+    pub(super) fn leave_head<V: Arithmetic>(self, tile: u32, head: V) -> bool {
         self.arrive(RowSpan::new(self.spans.load(tile as usize)), tile, head)
     }
 
     /// [`leave`](Self::leave) for a tile that is one warp's work, whose lanes all call it with the same sum.
     /// `finishes_head` is what [`leave_head`](Self::leave_head) returned, in one lane.
     #[device]
-    pub(super) fn leave_by_warp<V: Float>(
+    pub(super) fn leave_by_warp<V: Arithmetic>(
         self,
         tile: u32,
         of_tile: CutRowsOfTile,
@@ -233,7 +235,7 @@ impl CutRows {
 
     /// A warp adds up a row.
     #[device]
-    fn sum_by_warp<V: Float>(self, span: RowSpan, store: impl Fn(V)) {
+    fn sum_by_warp<V: Arithmetic>(self, span: RowSpan, store: impl Fn(V)) {
         let total = warp::reduce_add(self.sum_by::<V, 2>(span, thread::lane(), thread::WARP_SIZE));
         if thread::lane() == 0 {
             store(total);
@@ -242,25 +244,25 @@ impl CutRows {
 
     /// Leaves a tile's part; whether it is the row's last.
     #[device]
-    fn arrive<V: Float>(self, span: RowSpan, tile: u32, part: V) -> bool {
+    fn arrive<V: Arithmetic>(self, span: RowSpan, tile: u32, part: V) -> bool {
         self.sums.sums().leave(span.place(tile - span.first), part, span.last as usize, span.tiles())
     }
 
     /// Returns the sum of a row over many tiles, in thread 0.
     #[device]
-    fn sum_by_block<V: Float, const BLOCK: usize>(self, shared: LongSpan<V, BLOCK>, span: RowSpan) -> V {
+    fn sum_by_block<V: Arithmetic, const BLOCK: usize>(self, shared: LongSpan<V, BLOCK>, span: RowSpan) -> V {
         shared.reduce.sum(self.sum_by::<V, 4>(span, thread::index(), BLOCK as u32))
     }
 
     /// Returns the sum of every `stride`-th part of a row starting at the tile `first`, counted from its own first:
     /// `UNROLLED` at once.
     #[device]
-    fn sum_by<V: Float, const UNROLLED: usize>(self, span: RowSpan, first: u32, stride: u32) -> V {
+    fn sum_by<V: Arithmetic, const UNROLLED: usize>(self, span: RowSpan, first: u32, stride: u32) -> V {
         let (parts, mut sums) = (self.sums.sums::<V>(), [V::ZERO; UNROLLED]);
         let mut base = first;
         while base + (UNROLLED as u32 - 1) * stride < span.tiles() {
             let place = |item: usize| span.place(base + item as u32 * stride);
-            let mut seen = [[0; 2]; UNROLLED];
+            let mut seen = [V::Words::each(|_| [0; 2]); UNROLLED];
             for item in 0..UNROLLED {
                 seen[item] = parts.look(place(item));
             }

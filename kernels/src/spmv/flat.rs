@@ -9,7 +9,7 @@
 //! All three assume that every row has nonzeros: then rows end at different nonzeros, and a tile has no more rows than
 //! nonzeros. The empty rows of a matrix are left out ([`FlatCompactRows`], once per plan) and written by
 //! [`FlatFillEmptyRows`].
-use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, LongSpan};
 use super::product::SpmvArguments;
@@ -90,7 +90,7 @@ impl<O: Offset> FlatPartition<O> {
 kernel! {
     /// Reduction: sums the products of each tile by rows, one block per tile. The sum after the last row's end is the
     /// tile's remainder. Update: adds up the rows that are cut.
-    pub struct FlatTile<V: Float, O: Offset> {
+    pub struct FlatTile<V: Arithmetic, O: Offset> {
         /// The matrix, as the offsets of its rows that have nonzeros, and the vectors.
         pub product: SpmvArguments<V, O>,
         /// The row of each tile's first nonzero, from [`FlatPartition`].
@@ -106,7 +106,7 @@ kernel! {
 }
 
 /// Shared memory of a tile: an element and a row's end for each of its `items`, and the scan's.
-const fn tile_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
+const fn tile_bytes<V: Arithmetic, const BLOCK: usize>(items: usize) -> usize {
     items * (V::SIZE + 4) + SegmentedScan::<V, BLOCK>::BYTES + LongSpan::<V, BLOCK>::BYTES
 }
 
@@ -125,7 +125,7 @@ struct FlatBlock<V, const BLOCK: usize, const ITEMS: usize> {
     long_span: LongSpan<V, BLOCK>,
 }
 
-impl<V: Float, const BLOCK: usize, const ITEMS: usize> FlatBlock<V, BLOCK, ITEMS> {
+impl<V: Arithmetic, const BLOCK: usize, const ITEMS: usize> FlatBlock<V, BLOCK, ITEMS> {
     const LEN: usize = BLOCK * ITEMS;
 
     #[device]
@@ -225,7 +225,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> FlatBlock<V, BLOCK, ITEMS
     }
 }
 
-impl<V: Float, O: Offset> FlatTile<V, O> {
+impl<V: Arithmetic, O: Offset> FlatTile<V, O> {
     #[device]
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
         let Self { product, cut_rows, .. } = self;
@@ -255,7 +255,7 @@ impl<V: Float, O: Offset> FlatTile<V, O> {
 
 kernel! {
     /// Writes the rows that have no nonzeros: one thread per row.
-    pub struct FlatFillEmptyRows<V: Float, O: Offset> {
+    pub struct FlatFillEmptyRows<V: Arithmetic, O: Offset> {
         /// The matrix, with all its rows.
         pub pattern: GlobalPattern<O>,
         /// The result, one element per row; only those of empty rows are written.
@@ -266,7 +266,7 @@ kernel! {
     entry: spmv_flat_fill_empty_rows_{V}_{O} in spmv_flat_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
 }
 
-impl<V: Float, O: Offset> FlatFillEmptyRows<V, O> {
+impl<V: Arithmetic, O: Offset> FlatFillEmptyRows<V, O> {
     #[device]
     fn fill_empty_rows<const BLOCK: usize>(self, _: Arena) {
         let row = thread::global_index::<BLOCK>();

@@ -9,7 +9,7 @@
 //! it takes chunks of nonzeros, and in them tiles with consecutive nonzeros for each lane. Rows that lie in several chunks are cut
 //! ([`super::FindCutRows`]). Sums depend on neither the number of hot columns nor that of blocks.
 
-use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Arithmetic, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, CutRowsOfTile};
 use super::product::SpmvArguments;
@@ -30,7 +30,7 @@ pub(super) const ROW_END: u32 = 1 << 31;
 kernel! {
     /// Gathers the elements of x that the hot columns have, and writes the rows that have no nonzeros: one thread per column and
     /// per row.
-    pub struct GatherHotColumns<V: Float, O: Offset> {
+    pub struct GatherHotColumns<V: Arithmetic, O: Offset> {
         /// The matrix; without rows if none is empty.
         pub pattern: GlobalPattern<O>,
         /// The dense vector x.
@@ -49,7 +49,7 @@ kernel! {
     entry: spmv_gather_hot_columns_{V}_{O} in spmv_hot_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
 }
 
-impl<V: Float, O: Offset> GatherHotColumns<V, O> {
+impl<V: Arithmetic, O: Offset> GatherHotColumns<V, O> {
     #[device]
     fn gather<const BLOCK: usize>(self, _: Arena) {
         let index = thread::global_index::<BLOCK>();
@@ -65,7 +65,7 @@ impl<V: Float, O: Offset> GatherHotColumns<V, O> {
 kernel! {
     /// Computes y = αAx + βy. The launch-sized shared memory holds the hot columns' elements of x; there may be fewer blocks than
     /// chunks.
-    pub struct HotColumns<V: Float, O: Offset> {
+    pub struct HotColumns<V: Arithmetic, O: Offset> {
         /// The matrix, whose columns are not read, and the vectors; without rows if none is empty, or [`GatherHotColumns`] writes these.
         pub product: SpmvArguments<V, O>,
         /// The codes of the columns, one per nonzero.
@@ -131,7 +131,7 @@ struct HotChunk<V> {
     sum: V,
 }
 
-impl<V: Float, O: Offset> HotColumns<V, O> {
+impl<V: Arithmetic, O: Offset> HotColumns<V, O> {
     #[device]
     fn hot_columns<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         const { assert!(ITEMS as u32 * thread::WARP_SIZE == HOT_TILE) };

@@ -12,14 +12,14 @@
 //! Timing determines which warp gets a row, but not how it sums the row, so results are the same from run to run.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{device, kernel, thread, warp, Arena, Float, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, GlobalMut};
 
 use super::product::SpmvArguments;
 use crate::Offset;
 
 kernel! {
     /// Multiplies rows by x: `lanes` lanes per row, rows drawn from a counter. The grid may have any size.
-    pub struct LightRows<V: Float, O: Offset> {
+    pub struct LightRows<V: Arithmetic, O: Offset> {
         /// The matrix and the vectors.
         pub product: SpmvArguments<V, O>,
         /// One word, the next row to hand out: zero before the launch.
@@ -37,7 +37,7 @@ kernel! {
     }
 }
 
-impl<V: Float, O: Offset> LightRows<V, O> {
+impl<V: Arithmetic, O: Offset> LightRows<V, O> {
     #[device]
     fn light_rows(self, _: Arena) {
         let Self { product, .. } = self;

@@ -4,7 +4,7 @@
 //! the warp of the row that finishes last.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Arithmetic, Global, GlobalMut};
 
 use super::product::SpmvArguments;
 use crate::block::tagged_sums::TaggedWords;
@@ -130,7 +130,7 @@ parameters! {
 impl LongRows {
     /// Sums a piece. If it is the last of its row to arrive, sums the row and stores it. Every lane of the warp calls it.
     #[device]
-    pub(super) fn sum_piece<V: Float, O: Offset, const ITEMS: usize>(
+    pub(super) fn sum_piece<V: Arithmetic, O: Offset, const ITEMS: usize>(
         self,
         product: SpmvArguments<V, O>,
         piece: u32,
@@ -173,7 +173,7 @@ impl LongRows {
 
 /// Returns the sum of `count` products starting at `start`, in every lane.
 #[device]
-fn sum_products<V: Float, O: Offset, const ITEMS: usize>(
+fn sum_products<V: Arithmetic, O: Offset, const ITEMS: usize>(
     SpmvArguments { matrix, x, .. }: SpmvArguments<V, O>,
     start: usize,
     count: u32,

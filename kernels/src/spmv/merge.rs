@@ -9,7 +9,8 @@
 //! in a second launch; here the last tile of a row to arrive does it ([`super::FindCutRows`]). Without a plan both are as in
 //! the paper ([`super::MergeSearchTile`]).
 
-use evenpath_simt::{device, kernel, thread, Arena, Element, Float, Global, GlobalMut, WidenTo};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Element, Global, GlobalMut, WidenTo};
 
 use super::cut_rows::{CutRows, LongSpan};
 use super::path_sums::{path_sums_bytes, PathSums};
@@ -55,7 +56,7 @@ impl<O: Offset> MergePartition<O> {
 
 kernel! {
     /// Computes the tiles, one block each: the rows of y that end in it.
-    pub struct MergeTile<S: Element, V: Float, O: Offset> {
+    pub struct MergeTile<S: Element, V: Arithmetic, O: Offset> {
         /// The matrix and the vectors.
         pub product: MixedArguments<S, V, O>,
         /// First row of each tile, from [`MergePartition`].
@@ -70,15 +71,17 @@ kernel! {
             (S, V, R) in [(f32, f32, 10), (f64, f64, 0)], O in [u32, u64], 128 x 9 resident R;
         spmv_merge_tile_{S}_{O} in spmv_{S}:
             (S, V, R) in [(f32 as f32_f64, f64, 0)], O in [u32, u64], 128 x 9 resident R;
+        spmv_merge_tile_{V}_{O} in spmv_{V}:
+            (S, V, N) in [(Complex<f32>, Complex<f32> as c32, 9), (Complex<f64>, Complex<f64> as c64, 7)], O in [u32, u64], 128 x N;
     }
 }
 
 /// Shared memory of a tile.
-const fn tile_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
+const fn tile_bytes<V: Arithmetic, const BLOCK: usize>(items: usize) -> usize {
     path_sums_bytes::<V, BLOCK>(items) + LongSpan::<V, BLOCK>::BYTES
 }
 
-impl<S: WidenTo<V>, V: Float, O: Offset> MergeTile<S, V, O> {
+impl<S: WidenTo<V>, V: Arithmetic, O: Offset> MergeTile<S, V, O> {
     #[device]
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         // 1. Sum the rows that end in the tile.

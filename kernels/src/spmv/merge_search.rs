@@ -1,7 +1,8 @@
 //! SpMV by 2D merge path without a plan, as it was published (Merrill, Garland, SC 2016): every block searches its own tile,
 //! and a second launch adds the carries.
 
-use evenpath_simt::{device, kernel, thread, Arena, Element, Float, GlobalMut, WidenTo};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Element, GlobalMut, WidenTo};
 
 use super::path_sums::{path_sums_bytes, PathSums};
 use super::path_tile::PathTile;
@@ -14,7 +15,7 @@ use crate::{GlobalPattern, Offset};
 kernel! {
     /// Finds and computes the tiles, one block each: the rows of y that end in it, without the parts of the first of them that
     /// lie in tiles before. These are carries, which [`CarryFixup`](crate::coo::CarryFixup) adds to y with a factor of 1.
-    pub struct MergeSearchTile<S: Element, V: Float, O: Offset> {
+    pub struct MergeSearchTile<S: Element, V: Arithmetic, O: Offset> {
         /// The matrix and the vectors.
         pub product: MixedArguments<S, V, O>,
         /// Output: the row after those that end in each tile but the last, in which the next begins.
@@ -29,6 +30,8 @@ kernel! {
             (S, V, R) in [(f32, f32, 10), (f64, f64, 0)], O in [u32, u64], 128 x 9 resident R;
         spmv_merge_search_{S}_{O} in spmv_direct_{S}:
             (S, V, R) in [(f32 as f32_f64, f64, 0)], O in [u32, u64], 128 x 9 resident R;
+        spmv_merge_search_{V}_{O} in spmv_direct_{V}:
+            (S, V, N) in [(Complex<f32>, Complex<f32> as c32, 9), (Complex<f64>, Complex<f64> as c64, 7)], O in [u32, u64], 128 x N;
     }
 }
 
@@ -49,7 +52,7 @@ fn find_tile<O: Offset, const BLOCK: usize>(
     PathTile::between(thread::block() as usize, len, (first_row as u32, next_row as u32), pattern)
 }
 
-impl<S: WidenTo<V>, V: Float, O: Offset> MergeSearchTile<S, V, O> {
+impl<S: WidenTo<V>, V: Arithmetic, O: Offset> MergeSearchTile<S, V, O> {
     #[device]
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         // 1. Find the tile, and sum the rows that end in it.

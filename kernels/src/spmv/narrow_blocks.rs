@@ -2,7 +2,7 @@
 //! with 2 bytes per column index instead of 4.
 //!
 //! A block loads all data on its rows at once, and then all nonzeros.
-use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Global, Shared};
 
 use super::codes::{CodedColumns, Decoder, Distances, Segments, TileKind, SEGMENTS};
 use super::product::SpmvArguments;
@@ -14,7 +14,7 @@ use crate::Offset;
 kernel! {
     /// Multiplies row blocks by x: a block of threads each. A row block of more than one row has at most
     /// threads × items nonzeros.
-    pub struct NarrowBlocks<V: Float, O: Offset> {
+    pub struct NarrowBlocks<V: Arithmetic, O: Offset> {
         /// The matrix and the vectors; column indices are read only where a row block has no codes.
         pub product: SpmvArguments<V, O>,
         /// The codes of the columns; a tile is a row block.
@@ -75,7 +75,7 @@ struct BlockNonzeros<V> {
     count: u64,
 }
 
-impl<V: Float> BlockNonzeros<V> {
+impl<V: Arithmetic> BlockNonzeros<V> {
     /// Returns the products of this thread's share of `BLOCK` × `ITEMS` nonzeros starting at `first`, every `BLOCK`-th.
     /// Those after the last nonzero are meaningless.
     #[device]
@@ -137,7 +137,7 @@ impl<V: Float> BlockNonzeros<V> {
     }
 }
 
-impl<V: Float, O: Offset> NarrowBlocks<V, O> {
+impl<V: Arithmetic, O: Offset> NarrowBlocks<V, O> {
     #[device]
     fn narrow_blocks<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let products: Shared<V> = arena.take(BLOCK * ITEMS);
@@ -213,7 +213,13 @@ impl<O: Offset, const BLOCK: usize> RowsOfBlock<O, BLOCK> {
 
     /// Sums the rows, this thread's first one being `row` with the given bounds. Every thread of the block calls it.
     #[device]
-    fn sum<V: Float>(self, mut row: u32, mut bounds: (u32, u32), products: Shared<V>, update: Update<V>) {
+    fn sum<V: Arithmetic>(
+        self,
+        mut row: u32,
+        mut bounds: (u32, u32),
+        products: Shared<V>,
+        update: Update<V>,
+    ) {
         let lanes = 1 << self.lanes_log2();
         let lane = thread::index() & (lanes - 1);
         let at_once = BLOCK as u32 >> self.lanes_log2();

@@ -1,6 +1,6 @@
 //! SpMV by row tiles of a matrix whose columns have codes of 16 bits ([`super::EncodeColumns`]).
 
-use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Arithmetic, Global};
 
 use super::codes::{CodedColumns, Decoder, Distances, Segments, TileKind, SEGMENTS};
 use super::columns::ColumnForm;
@@ -87,7 +87,7 @@ impl ColumnSource for NarrowColumns {
 kernel! {
     /// Computes y = αAx + βy, each warp for 32·`ROWS` / 2^`lanes_log2` rows; its variants are the rows that a lane
     /// sums. Groups of rows with 2³² − 2¹⁰ nonzeros and more are beyond it.
-    pub struct NarrowRows<V: Float, O: Offset> {
+    pub struct NarrowRows<V: Arithmetic, O: Offset> {
         /// The matrix and the vectors; column indices are read only where a tile has no codes.
         pub product: SpmvArguments<V, O>,
         /// The codes of the columns, two per word.
@@ -106,7 +106,7 @@ kernel! {
         ], B x N resident R;
 }
 
-impl<V: Float, O: Offset> NarrowRows<V, O> {
+impl<V: Arithmetic, O: Offset> NarrowRows<V, O> {
     #[device]
     fn narrow_rows<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
         let columns = NarrowColumns {

@@ -1,6 +1,6 @@
 //! Sums of the rows that end in a tile of the merge of row ends and nonzeros, by equal shares of its path.
 
-use evenpath_simt::{device, thread, Arena, Float, Global, Shared, WidenTo};
+use evenpath_simt::{device, thread, Arena, Arithmetic, Global, Shared, WidenTo};
 
 use super::path_tile::PathTile;
 use super::product::MixedArguments;
@@ -11,7 +11,7 @@ use crate::Offset;
 
 /// Shared memory of [`PathSums`] with its scan: a tile's row ends and one more; its products and its sums, together
 /// `items`.
-pub(super) const fn path_sums_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
+pub(super) const fn path_sums_bytes<V: Arithmetic, const BLOCK: usize>(items: usize) -> usize {
     (items + 1) * (V::SIZE + 4) + SegmentedScan::<V, BLOCK>::BYTES
 }
 
@@ -27,7 +27,7 @@ pub(super) struct PathSums<V, const BLOCK: usize, const ITEMS: usize> {
     scan: SegmentedScan<V, BLOCK>,
 }
 
-impl<V: Float, const BLOCK: usize, const ITEMS: usize> PathSums<V, BLOCK, ITEMS> {
+impl<V: Arithmetic, const BLOCK: usize, const ITEMS: usize> PathSums<V, BLOCK, ITEMS> {
     const LEN: usize = BLOCK * ITEMS;
 
     /// Takes the memory of a tile of `BLOCK` × `ITEMS` row ends and nonzeros from an arena.

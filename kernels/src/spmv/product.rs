@@ -1,5 +1,5 @@
 //! Operands of SpMV kernels; and a row times x, by any number of threads.
-use evenpath_simt::{device, parameters, thread, Aligned16, Element, Float, Global};
+use evenpath_simt::{device, parameters, thread, Aligned16, Arithmetic, Element, Global};
 
 use crate::block::reduce::BlockReduce;
 use crate::update::Update;
@@ -7,7 +7,7 @@ use crate::{GlobalCsr, Offset};
 
 parameters! {
     /// y = αAx + βy, for a matrix with values of `S` and vectors of `V`, in which products are computed and summed.
-    pub struct MixedArguments<S: Element, V: Float, O: Offset> {
+    pub struct MixedArguments<S: Element, V: Arithmetic, O: Offset> {
         /// The matrix A.
         pub matrix: GlobalCsr<S, O>,
         /// The dense vector x, one element per column.
@@ -22,7 +22,7 @@ pub type SpmvArguments<V, O> = MixedArguments<V, V, O>;
 
 parameters! {
     /// [`SpmvArguments`] for kernels that load several elements of x at once.
-    pub struct AlignedProduct<V: Float, O: Offset> {
+    pub struct AlignedProduct<V: Arithmetic, O: Offset> {
         /// The matrix A.
         pub matrix: GlobalCsr<V, O>,
         /// The dense vector x, one element per column.
@@ -35,7 +35,7 @@ parameters! {
 /// Nonzeros that a thread loads before it uses the first.
 const BATCH: usize = 2;
 
-impl<V: Float, O: Offset> SpmvArguments<V, O> {
+impl<V: Arithmetic, O: Offset> SpmvArguments<V, O> {
     /// Returns the first nonzero of a row, and the first after it; an empty range unless `row` is below `rows`.
     #[device(track_caller)]
     pub(super) fn bounds(&self, row: usize, rows: usize) -> (usize, usize) {

@@ -10,7 +10,7 @@
 //! Products are loaded in the order of the nonzeros, so loads are coalesced for rows of any length; only the sums
 //! depend on rows. No warp waits for another.
 
-use evenpath_simt::{device, thread, warp, Aligned16, Arena, Float, Global, Shared};
+use evenpath_simt::{device, thread, warp, Aligned16, Arena, Arithmetic, Global, Shared};
 
 use super::columns::{place_of_four, ColumnForm};
 use crate::key::packet_of;
@@ -18,13 +18,13 @@ use crate::unroll::unroll;
 use crate::{GlobalCsr, Offset};
 
 /// Shared memory for `count` products.
-pub(super) const fn product_bytes<V: Float>(count: usize) -> usize {
+pub(super) const fn product_bytes<V: Arithmetic>(count: usize) -> usize {
     count * V::SIZE
 }
 
 /// Takes a block's memory for `ITEMS` products per thread, and returns the part of the warp.
 #[device]
-pub(super) fn warp_products<V: Float, const BLOCK: usize, const ITEMS: usize>(
+pub(super) fn warp_products<V: Arithmetic, const BLOCK: usize, const ITEMS: usize>(
     arena: &mut Arena,
 ) -> Shared<V> {
     let products: Shared<V> = arena.take(BLOCK * ITEMS);
@@ -104,7 +104,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
     /// depends only on the lengths and places of rows.
     #[device]
     pub(super) fn sums<
-        V: Float,
+        V: Arithmetic,
         O: Offset,
         C: ColumnForm,
         L: Loading,
@@ -217,7 +217,7 @@ impl GroupSpan {
     /// Writes a chunk's products to shared memory once all lanes have used the last chunk's: one column index and one value
     /// per access, so that consecutive lanes gather for consecutive nonzeros, whose columns are often consecutive too.
     #[device]
-    fn load_strided<V: Float, C: ColumnForm, const ITEMS: usize>(
+    fn load_strided<V: Arithmetic, C: ColumnForm, const ITEMS: usize>(
         self,
         chunk: u32,
         column_indices: C,
@@ -253,7 +253,7 @@ impl GroupSpan {
     /// Writes a chunk's products to shared memory once all lanes have used the last chunk's, four nonzeros per access;
     /// `whole` says that the matrix does not end within the last four.
     #[device]
-    fn load_packets<V: Float, C: ColumnForm, const ITEMS: usize>(
+    fn load_packets<V: Arithmetic, C: ColumnForm, const ITEMS: usize>(
         self,
         chunk: u32,
         column_indices: C,

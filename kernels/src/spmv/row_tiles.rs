@@ -3,7 +3,7 @@
 //! Suits matrices whose row lengths differ little. Only the lengths are analyzed, nothing is stored, and there is one
 //! launch.
 
-use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global, Shared};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Arithmetic, Global, Shared};
 
 use super::columns::ColumnForm;
 use super::product::SpmvArguments;
@@ -14,7 +14,7 @@ use crate::{GlobalCsr, Offset};
 kernel! {
     /// Computes y = αAx + βy, each warp for 32·`ROWS` / 2^`lanes_log2` rows; its variants are the rows that a lane
     /// sums. Groups of rows with 2³² − 2¹⁰ nonzeros and more are beyond it.
-    pub struct RowTiles<V: Float, O: Offset> {
+    pub struct RowTiles<V: Arithmetic, O: Offset> {
         /// The matrix and the vectors.
         pub product: SpmvArguments<V, O>,
         /// log2 of the lanes per row; 0 for all variants but `OneRow`.
@@ -41,7 +41,7 @@ kernel! {
 pub trait RowShare {
     /// Computes the rows of this thread's warp; those over the tile's limit are left out if `LIMITED`.
     fn run<
-        V: Float,
+        V: Arithmetic,
         O: Offset,
         C: ColumnSource,
         const LIMITED: bool,
@@ -62,7 +62,7 @@ macro_rules! row_shares {
         impl RowShare for $name {
             #[device]
             fn run<
-                V: Float,
+                V: Arithmetic,
                 O: Offset,
                 C: ColumnSource,
                 const LIMITED: bool,
@@ -90,7 +90,7 @@ row_shares! {
 /// Operands of a kernel of row tiles.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, missing_docs)]
-pub struct RowTileOperands<V: Float, O: Offset, C> {
+pub struct RowTileOperands<V: Arithmetic, O: Offset, C> {
     pub(super) product: SpmvArguments<V, O>,
     /// Columns of the matrix.
     pub(super) columns: C,
@@ -121,7 +121,7 @@ impl ColumnSource for Global<u32, Aligned16> {
     }
 }
 
-impl<V: Float, O: Offset, C: ColumnSource> RowTileOperands<V, O, C> {
+impl<V: Arithmetic, O: Offset, C: ColumnSource> RowTileOperands<V, O, C> {
     #[device]
     fn run<const ROWS: usize, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
         self,
@@ -145,14 +145,20 @@ impl<V: Float, O: Offset, C: ColumnSource> RowTileOperands<V, O, C> {
 }
 
 /// The sums of a group of rows, stored.
-struct GroupSums<V: Float, O: Offset, C, const LIMITED: bool, const ROWS: usize, const ITEMS: usize> {
+struct GroupSums<V: Arithmetic, O: Offset, C, const LIMITED: bool, const ROWS: usize, const ITEMS: usize> {
     tile: RowTileOperands<V, O, C>,
     group: RowGroup<ROWS>,
     products: Shared<V>,
 }
 
-impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usize, const ITEMS: usize> SumRows
-    for GroupSums<V, O, C, LIMITED, ROWS, ITEMS>
+impl<
+        V: Arithmetic,
+        O: Offset,
+        C: ColumnSource,
+        const LIMITED: bool,
+        const ROWS: usize,
+        const ITEMS: usize,
+    > SumRows for GroupSums<V, O, C, LIMITED, ROWS, ITEMS>
 {
     #[device]
     fn run(self, columns: impl ColumnForm, bounds: (usize, usize)) {
@@ -175,7 +181,7 @@ impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usiz
     }
 }
 
-impl<V: Float, O: Offset> RowTiles<V, O> {
+impl<V: Arithmetic, O: Offset> RowTiles<V, O> {
     #[device]
     fn row_tiles<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
         let tile = RowTileOperands {

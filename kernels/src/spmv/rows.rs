@@ -5,7 +5,7 @@
 //! Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015,
 //! section III-A). Both are [`VectorRows`]; [`BlockRows`] gives a row to a whole block.
 
-use evenpath_simt::{device, kernel, thread, warp, Arena, Float};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic};
 
 use super::product::SpmvArguments;
 use crate::block::reduce::BlockReduce;
@@ -13,7 +13,7 @@ use crate::Offset;
 
 kernel! {
     /// Multiplies rows by x: `lanes` consecutive threads per row. The study of row sorting compares blocks of several sizes.
-    pub struct VectorRows<V: Float, O: Offset> {
+    pub struct VectorRows<V: Arithmetic, O: Offset> {
         /// The matrix and the vectors.
         pub product: SpmvArguments<V, O>,
         /// Threads per row: a power of two up to 32.
@@ -29,7 +29,7 @@ kernel! {
     }
 }
 
-impl<V: Float, O: Offset> VectorRows<V, O> {
+impl<V: Arithmetic, O: Offset> VectorRows<V, O> {
     #[device]
     fn vector_rows<const BLOCK: usize>(self, _: Arena) {
         let Self { product, .. } = self;
@@ -48,7 +48,7 @@ impl<V: Float, O: Offset> VectorRows<V, O> {
 
 kernel! {
     /// Multiplies rows by x: block b takes rows b, b + grid, b + 2 × grid, …
-    pub struct BlockRows<V: Float, O: Offset> {
+    pub struct BlockRows<V: Arithmetic, O: Offset> {
         /// The matrix and the vectors.
         pub product: SpmvArguments<V, O>,
     }
@@ -57,7 +57,7 @@ kernel! {
     entry: spmv_block_rows_{V}_{O} in spmv_rows_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
 }
 
-impl<V: Float, O: Offset> BlockRows<V, O> {
+impl<V: Arithmetic, O: Offset> BlockRows<V, O> {
     #[device]
     fn block_rows<const BLOCK: usize>(self, mut arena: Arena) {
         let Self { product, .. } = self;

@@ -7,7 +7,7 @@
 //! [`MergePartition`](super::MergePartition).
 
 use evenpath_simt::atomic::{AtomicElement, Ordering, Scope};
-use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Float, Global, GlobalMut, Shared};
 
 use super::path_tile::PathTile;
 use crate::{GlobalCsr, Offset};
@@ -48,12 +48,12 @@ kernel! {
 }
 
 /// Shared memory for one factor per nonzero of a tile.
-const fn factor_bytes<V: Float>(items: usize) -> usize {
+const fn factor_bytes<V: Arithmetic>(items: usize) -> usize {
     items * V::SIZE
 }
 
 /// Bytes of launch-sized shared memory of a cached column of [`AddTransposed`].
-pub const fn slot_bytes<V: Float>() -> u32 {
+pub const fn slot_bytes<V: Arithmetic>() -> u32 {
     V::SIZE as u32 + 4
 }
 
@@ -151,7 +151,7 @@ impl<V: AtomicFloat, O: Offset> AddTransposed<V, O> {
 kernel! {
     /// Writes the products αax, each nonzero's value times its row's element of x, in the order of the nonzeros: one tile
     /// per block.
-    pub struct TransposedProducts<V: Float, O: Offset> {
+    pub struct TransposedProducts<V: Arithmetic, O: Offset> {
         /// The matrix, whose column indices are not read.
         pub matrix: GlobalCsr<V, O>,
         /// The dense vector, one element per row.
@@ -168,7 +168,7 @@ kernel! {
     entry: spmv_transposed_products_{V}_{O} in spmv_transposed_{V}: V in [f32, f64], O in [u32, u64], 256 x 8 resident 4;
 }
 
-impl<V: Float, O: Offset> TransposedProducts<V, O> {
+impl<V: Arithmetic, O: Offset> TransposedProducts<V, O> {
     #[device]
     fn transposed_products<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let Self { matrix, .. } = self;

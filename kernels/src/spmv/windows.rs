@@ -6,7 +6,7 @@
 //! the column indices.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Arithmetic, Global, GlobalMut, Shared};
 
 use super::product::AlignedProduct;
 use super::row_group::{product_bytes, warp_products, Exact, RowGroup};
@@ -141,7 +141,7 @@ kernel! {
     /// Computes y = αAx + βy, one block per block of rows; its warps take groups of 32 / 2^`lanes_log2` rows in turn. The
     /// launch-sized shared memory holds the longest window. Groups of rows with 2³² − 2¹⁰ nonzeros and more are
     /// beyond it.
-    pub struct RowWindows<V: Float, O: Offset> {
+    pub struct RowWindows<V: Arithmetic, O: Offset> {
         /// The matrix and the vectors.
         pub product: AlignedProduct<V, O>,
         /// First column of each window, from [`FindWindows`].
@@ -160,7 +160,7 @@ kernel! {
     entry: spmv_row_windows_{V}_{O} in spmv_rows_{V}: (V, N) in [(f32, 6), (f64, 4)], O in [u32, u64], 512 x N resident 3;
 }
 
-impl<V: Float, O: Offset> RowWindows<V, O> {
+impl<V: Arithmetic, O: Offset> RowWindows<V, O> {
     #[device]
     fn row_windows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let window: Shared<V> = Arena::dynamic(self.longest * V::SIZE as u32).take(self.longest as usize);
@@ -203,7 +203,7 @@ impl<V: Float, O: Offset> RowWindows<V, O> {
 
 /// Copies the window's elements of x; they are there after a barrier.
 #[device]
-pub(super) fn fill_window<V: Float, const BLOCK: usize>(
+pub(super) fn fill_window<V: Arithmetic, const BLOCK: usize>(
     window: Shared<V>,
     x: Global<V, Aligned16>,
     first: u32,

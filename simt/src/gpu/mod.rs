@@ -5,6 +5,7 @@
 //! generic access.
 
 mod atomic;
+mod complex;
 mod memory;
 mod special;
 

@@ -1,7 +1,7 @@
 //! Sums by column for one row of C at a time.
 
 use super::instructions::{FLAGS, Vectors};
-use crate::Value;
+use crate::Scalar;
 
 /// A sum for each column after a first one, and the set of columns with products.
 ///
@@ -17,7 +17,7 @@ pub(super) struct Accumulator<V> {
     groups: Vec<u8>,
 }
 
-impl<V: Value> Accumulator<V> {
+impl<V: Scalar> Accumulator<V> {
     /// Grows the arrays to at least `columns` columns.
     #[inline]
     pub(super) fn reserve(&mut self, columns: usize) {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::block::TaskRows;
 use super::ordered::{Ended, Ordered, TaskPlace};
 use super::workspace::Workspace;
-use crate::{Offset, Value, parallel};
+use crate::{Offset, Scalar, parallel};
 
 /// At most one in this many elements of an array may stay unused.
 const UNUSED_PART: usize = 8;
@@ -19,7 +19,7 @@ pub(crate) struct SpgemmArrays<V, C> {
     pub(crate) values: Vec<V>,
 }
 
-impl<V: Value, C: Offset> SpgemmArrays<V, C> {
+impl<V: Scalar, C: Offset> SpgemmArrays<V, C> {
     /// Creates arrays without entries. `None` if there is too little memory.
     pub(super) fn new(rows: usize) -> Option<Self> {
         let row_offsets = bytemuck::try_zeroed_vec(rows + 1).ok()?;

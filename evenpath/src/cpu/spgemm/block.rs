@@ -1,6 +1,6 @@
 //! Rows of C in the memory of a thread.
 
-use crate::Value;
+use crate::Scalar;
 
 /// Entries after the last one that may be overwritten: instructions store whole registers, of up to 64
 /// columns.
@@ -16,7 +16,7 @@ pub(super) struct TaskRows<V> {
     len: usize,
 }
 
-impl<V: Value> TaskRows<V> {
+impl<V: Scalar> TaskRows<V> {
     pub(super) fn clear(&mut self) {
         self.ends.clear();
         self.len = 0;

@@ -1,6 +1,6 @@
 //! Vector instructions that sort columns. They do not change results.
 
-use crate::Value;
+use crate::Scalar;
 
 /// Number of flags in a group.
 pub(super) const FLAGS: usize = 64;
@@ -70,7 +70,7 @@ pub(super) const DISTANCE_BITS: u32 = 24;
 #[cfg(target_arch = "x86_64")]
 pub(super) const POSITION_BITS: u32 = 8;
 
-impl<V: Value> Default for Sorter<V> {
+impl<V: Scalar> Default for Sorter<V> {
     fn default() -> Self {
         Self { keys: [0; 2 * MOST_SORTED], products: [V::default(); 2 * MOST_SORTED] }
     }
@@ -92,7 +92,7 @@ pub(super) trait Vectors {
     unsafe fn take_flags(flags: &mut [u8; FLAGS], first: u32, columns: &mut [u32]) -> usize;
 
     /// Adds the products of a number and a row of B after `before` earlier ones.
-    unsafe fn add_products<V: Value>(
+    unsafe fn add_products<V: Scalar>(
         sorter: &mut Sorter<V>,
         before: usize,
         first: u32,
@@ -102,7 +102,7 @@ pub(super) trait Vectors {
 
     /// Writes the columns of all products, ascending, and the sums of products in the order in which they
     /// were added. Returns the number of columns.
-    unsafe fn sort_products<V: Value>(
+    unsafe fn sort_products<V: Scalar>(
         sorter: &mut Sorter<V>,
         count: usize,
         first: u32,
@@ -139,9 +139,9 @@ impl Vectors for PortableSort {
         count
     }
 
-    unsafe fn add_products<V: Value>(_: &mut Sorter<V>, _: usize, _: u32, _: V, _: (&[u32], &[V])) {}
+    unsafe fn add_products<V: Scalar>(_: &mut Sorter<V>, _: usize, _: u32, _: V, _: (&[u32], &[V])) {}
 
-    unsafe fn sort_products<V: Value>(
+    unsafe fn sort_products<V: Scalar>(
         _: &mut Sorter<V>,
         _: usize,
         _: u32,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::lookup::ColumnTable;
 use crate::matrix::split;
-use crate::{CsrView, Offset, Value, parallel};
+use crate::{CsrView, Offset, Scalar, parallel};
 
 /// Approximate number of lookups plus rows per task.
 const TASK: usize = 1 << 14;
@@ -23,7 +23,7 @@ pub(crate) struct MaskedSpgemm<'a, V, O> {
     pub(crate) mask: (&'a [O], &'a [u32]),
 }
 
-impl<V: Value, O: Offset> MaskedSpgemm<'_, V, O> {
+impl<V: Scalar, O: Offset> MaskedSpgemm<'_, V, O> {
     /// Computes the values: zero where there are no products.
     pub(crate) fn multiply(&self, values: &mut [V]) {
         let (row_offsets, columns) = self.mask;

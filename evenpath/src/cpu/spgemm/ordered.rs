@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::block::TaskRows;
 use super::workspace::Workspace;
-use crate::{Offset, Value, parallel};
+use crate::{Offset, Scalar, parallel};
 
 /// Tasks, and memory for their results.
 pub(super) struct Ordered<'c, V, C> {
@@ -55,7 +55,7 @@ pub(super) struct TaskPlace<'c, V, C> {
     pub(super) values: &'c mut [MaybeUninit<V>],
 }
 
-impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
+impl<'c, V: Scalar, C: Offset> Ordered<'c, V, C> {
     /// Creates the output for tasks of rows from the ends of all rows and memory for entries, of which some
     /// are already used.
     pub(super) fn new(
@@ -189,7 +189,7 @@ impl<V, C> TaskPlaces<'_, V, C> {
     }
 }
 
-impl<V: Value, C: Offset> TaskPlace<'_, V, C> {
+impl<V: Scalar, C: Offset> TaskPlace<'_, V, C> {
     /// Copies rows to this position.
     pub(super) fn write(self, block: &TaskRows<V>) {
         self.column_indices.write_copy_of_slice(block.columns());

@@ -1,12 +1,12 @@
 //! Products sorted by column, for rows of C that are much wider than their number of products.
 
-use crate::Value;
+use crate::Scalar;
 
 /// The products of a row with their columns.
 #[derive(Default)]
 pub(super) struct Pairs<V>(Vec<(u32, V)>);
 
-impl<V: Value> Pairs<V> {
+impl<V: Scalar> Pairs<V> {
     pub(super) fn bytes(&self) -> usize {
         size_of::<(u32, V)>() * self.0.capacity()
     }

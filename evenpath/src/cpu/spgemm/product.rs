@@ -7,7 +7,7 @@ use super::instructions::SortInstructions;
 use super::rows::CpuSpgemmOperands;
 use super::tasks::{self, Tasks};
 use super::workspace::Workspace;
-use crate::{CsrView, Offset, Value, parallel};
+use crate::{CsrView, Offset, Scalar, parallel};
 
 /// Sampling interval: at most every 31st row. 31 is prime, so a sample does not always hit the same row of
 /// repeating blocks of rows.
@@ -45,7 +45,7 @@ fn on_pool<R: Send>(run: impl FnOnce() -> R + Send) -> R {
     result.expect("the function was called")
 }
 
-impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
+impl<'a, V: Scalar, O: Offset> Spgemm<'a, V, O> {
     /// Divides the work into tasks.
     ///
     /// # Safety
@@ -56,7 +56,10 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
             let (tasks, repeated) = Tasks::new(&a, &b);
             (tasks, CpuSpgemmOperands::new(a, b, repeated))
         };
-        Self { rows, tasks, instructions: SortInstructions::fastest() }
+        // Only real numbers are multiplied by vector instructions.
+        let instructions =
+            if V::IS_COMPLEX { SortInstructions::Portable } else { SortInstructions::fastest() };
+        Self { rows, tasks, instructions }
     }
 
     /// The number of multiplications.
@@ -178,7 +181,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
 }
 
 /// Runs a function for each task, with its thread's workspace.
-fn map_tasks<V: Value, T: Send, R: Send>(
+fn map_tasks<V: Scalar, T: Send, R: Send>(
     tasks: Vec<T>,
     run: impl Fn(T, &mut Workspace<V>) -> R + Sync,
 ) -> Vec<R> {
@@ -186,7 +189,7 @@ fn map_tasks<V: Value, T: Send, R: Send>(
 }
 
 /// Writes the sums of the wanted columns, or zero for missing ones. Columns are ascending.
-fn select<V: Value>(columns: &[u32], sums: &[V], wanted: &[u32], values: &mut [V]) {
+fn select<V: Scalar>(columns: &[u32], sums: &[V], wanted: &[u32], values: &mut [V]) {
     if columns == wanted {
         values.copy_from_slice(sums);
         return;

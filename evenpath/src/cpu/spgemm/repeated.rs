@@ -3,7 +3,7 @@
 //! Grids, bands and blocks have many. The positions of such a row's products among the entries of C are known
 //! from the previous row.
 
-use crate::{CsrView, Offset, Value, parallel};
+use crate::{CsrView, Offset, Scalar, parallel};
 
 /// Maximum number of rows of A per shifted row for which comparing the rows of B pays off.
 const ROWS_A_SHIFTED_ONE: usize = 4;
@@ -19,7 +19,7 @@ pub(super) struct Repeated {
 impl Repeated {
     /// Returns whether a row of A seems to be the previous row, shifted by one.
     #[inline]
-    pub(super) fn seems_shifted<V: Value, O: Offset>(a: &CsrView<'_, V, O>, row: usize) -> bool {
+    pub(super) fn seems_shifted<V: Scalar, O: Offset>(a: &CsrView<'_, V, O>, row: usize) -> bool {
         let Some(before) = row.checked_sub(1) else { return false };
         let (before, own, columns) = (a.range(before), a.range(row), a.column_indices());
         before.len() == own.len()
@@ -28,7 +28,7 @@ impl Repeated {
     }
 
     /// Compares the rows of B, if enough rows of A seem to be shifted.
-    pub(super) fn new<V: Value, O: Offset>(
+    pub(super) fn new<V: Scalar, O: Offset>(
         a: &CsrView<'_, V, O>,
         b: &CsrView<'_, V, O>,
         shifted: usize,

@@ -8,7 +8,7 @@ use super::repeated::Repeated;
 use super::workspace::Workspace;
 #[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2Sort, Avx512Sort};
-use crate::{CsrView, Offset, Value};
+use crate::{CsrView, Offset, Scalar};
 
 /// Maximum number of columns in an accumulator.
 const MOST_SUMS: usize = 1 << 22;
@@ -39,7 +39,7 @@ struct RowProperties {
     filled: usize,
 }
 
-impl<'a, V: Value, O: Offset> CpuSpgemmOperands<'a, V, O> {
+impl<'a, V: Scalar, O: Offset> CpuSpgemmOperands<'a, V, O> {
     /// # Safety
     /// Both matrices are canonical, and B has a row for each column of A.
     pub(super) unsafe fn new(a: CsrView<'a, V, O>, b: CsrView<'a, V, O>, repeated: Repeated) -> Self {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::repeated::Repeated;
-use crate::{CsrView, Offset, Value, parallel};
+use crate::{CsrView, Offset, Scalar, parallel};
 
 /// Approximate number of products plus rows per task.
 const TASK: u64 = 1 << 16;
@@ -24,7 +24,7 @@ impl Tasks {
     ///
     /// # Safety
     /// B has a row for each column of A.
-    pub(super) unsafe fn new<V: Value, O: Offset>(
+    pub(super) unsafe fn new<V: Scalar, O: Offset>(
         a: &CsrView<'_, V, O>,
         b: &CsrView<'_, V, O>,
     ) -> (Self, Repeated) {
@@ -48,7 +48,7 @@ impl Tasks {
     ///
     /// # Safety
     /// B has a row for each column of A.
-    unsafe fn of_rows<V: Value, O: Offset>(
+    unsafe fn of_rows<V: Scalar, O: Offset>(
         a: &CsrView<'_, V, O>,
         b: &CsrView<'_, V, O>,
         rows: Range<usize>,

@@ -8,7 +8,7 @@ use super::block::TaskRows;
 use super::instructions::Sorter;
 use super::pairs::Pairs;
 use super::repeated::ProductPositions;
-use crate::Value;
+use crate::Scalar;
 
 /// Maximum number of bytes that a thread keeps for its next product, so that the system does not have to
 /// clear pages each time.
@@ -21,7 +21,7 @@ thread_local! {
 
 /// The memory of a thread.
 #[derive(Default)]
-pub(super) struct Workspace<V: Value> {
+pub(super) struct Workspace<V: Scalar> {
     /// The rows of the last task.
     pub(super) block: TaskRows<V>,
     pub(super) accumulator: Accumulator<V>,
@@ -30,7 +30,7 @@ pub(super) struct Workspace<V: Value> {
     pub(super) positions: ProductPositions,
 }
 
-impl<V: Value> Workspace<V> {
+impl<V: Scalar> Workspace<V> {
     /// Lends the thread's workspace.
     pub(super) fn lend<R>(run: impl FnOnce(&mut Self) -> R) -> R {
         // In a thread that is ending, nothing is kept.

@@ -9,7 +9,7 @@ use super::dense::{Dense, DenseRowsMut};
 use super::sums::{PortableSums, RowOfA, SumInstructions};
 #[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2Sums, Avx512Sums};
-use crate::{Compute, CsrView, Offset, Storage, Value};
+use crate::{Compute, CsrView, Offset, Scalar, Storage};
 
 /// Number of columns of C that are summed before C is updated.
 const COLUMNS: usize = 128;
@@ -184,7 +184,7 @@ unsafe fn sum_strided<I: SumInstructions, S: Storage, T: Storage<Computed = Comp
         let start = column as usize * row_stride + first * column_stride;
         for (at, sum) in sums.iter_mut().enumerate() {
             let b = b.values[start + at * column_stride].widen();
-            *sum = if I::IS_FUSED { Value::mul_add(value, b, *sum) } else { *sum + value * b };
+            *sum = if I::IS_FUSED { Scalar::mul_add(value, b, *sum) } else { *sum + value * b };
         }
     }
 }

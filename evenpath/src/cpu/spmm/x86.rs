@@ -12,7 +12,7 @@ use std::arch::x86_64::{
 
 use evenpath_simt::{Element, ScalarType};
 
-use super::sums::{RowOfA, SumInstructions};
+use super::sums::{PortableSums, RowOfA, SumInstructions};
 use crate::{Compute, Storage, Value};
 
 /// AVX2 and FMA.
@@ -57,7 +57,11 @@ impl<I: Registers> SumInstructions for I {
                 ScalarType::F32 => {
                     sum::<I::F32, S>(row, cast(alpha), cast_slice(b), stride, cast_slice_mut(sums));
                 }
-                _ => sum::<I::F64, S>(row, cast(alpha), cast_slice(b), stride, cast_slice_mut(sums)),
+                ScalarType::F64 => {
+                    sum::<I::F64, S>(row, cast(alpha), cast_slice(b), stride, cast_slice_mut(sums));
+                }
+                // Complex numbers, for which the compiler uses the instructions.
+                _ => PortableSums::sum::<S>(row, alpha, b, stride, sums),
             }
         }
     }

@@ -5,6 +5,7 @@ mod groups;
 mod instructions;
 mod kernel;
 mod portable;
+mod product;
 mod rows;
 mod scattered;
 mod shares;
@@ -17,4 +18,5 @@ mod x86;
 
 pub(crate) use cut::SpmvCut;
 pub(crate) use groups::SpmvGroups;
+pub(crate) use product::spmv;
 pub(crate) use tiles::SpmvTiles;

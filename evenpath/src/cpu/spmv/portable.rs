@@ -2,7 +2,7 @@
 
 use evenpath_simt::WidenTo;
 
-use crate::Value;
+use crate::Scalar;
 
 /// Sum of `values[i] * x[columns[i]]` in the type of x, in four interleaved partial sums.
 ///
@@ -11,7 +11,7 @@ use crate::Value;
 // Inlined into functions that enable instructions, so that it is compiled with them.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-pub(super) unsafe fn sum<S: WidenTo<V>, V: Value>(columns: &[u32], values: &[S], x: &[V]) -> V {
+pub(super) unsafe fn sum<S: WidenTo<V>, V: Scalar>(columns: &[u32], values: &[S], x: &[V]) -> V {
     // SAFETY: guaranteed by the caller.
     let product =
         |(&column, &value): (&u32, &S)| value.widen_to() * unsafe { *x.get_unchecked(column as usize) };

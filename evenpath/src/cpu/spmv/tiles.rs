@@ -13,7 +13,7 @@ use super::kernel::RowsKernel;
 use super::rows::CpuSpmvOperands;
 use super::shares;
 use super::wide::WideOperands;
-use crate::{CsrView, Offset, Storage, Value, parallel};
+use crate::{CsrView, Offset, Scalar, Storage, Value, parallel};
 
 /// The tiles of a matrix.
 pub(crate) struct SpmvTiles {
@@ -102,7 +102,7 @@ impl SpmvTiles {
 
     /// Computes y like [`multiply`](Self::multiply), with products and sums in a wider type than the values', row by row whatever the
     /// kernels of the tiles.
-    pub(crate) fn multiply_wide<S: Storage + WidenTo<V>, V: Value, O: Offset>(
+    pub(crate) fn multiply_wide<S: Storage + WidenTo<V>, V: Scalar, O: Offset>(
         &self,
         matrix: CsrView<'_, S, O>,
         alpha: V,
@@ -126,7 +126,7 @@ impl SpmvTiles {
     }
 
     /// Runs the tiles, given the rows that end in each, and adds the partial sums that `run_tile` returns, times `alpha`.
-    fn run<V: Value>(
+    fn run<V: Scalar>(
         &self,
         (alpha, beta): (V, V),
         y: &mut [V],

@@ -8,7 +8,7 @@ use super::super::merge_path::Coordinate;
 #[cfg(target_arch = "x86_64")]
 use super::instructions::has_avx2;
 use super::portable;
-use crate::{CsrView, Offset, Storage, Value};
+use crate::{CsrView, Offset, Scalar, Storage};
 
 /// Operands that all tiles share. Every column is below the length of x.
 pub(super) struct WideOperands<'a, S, V, O> {
@@ -20,7 +20,7 @@ pub(super) struct WideOperands<'a, S, V, O> {
     beta: V,
 }
 
-impl<'a, S: Storage + WidenTo<V>, V: Value, O: Offset> WideOperands<'a, S, V, O> {
+impl<'a, S: Storage + WidenTo<V>, V: Scalar, O: Offset> WideOperands<'a, S, V, O> {
     /// Creates the operands for an x with one element per column.
     pub(super) fn new(matrix: CsrView<'a, S, O>, alpha: V, x: &'a [V], beta: V) -> Self {
         assert_eq!(x.len(), matrix.ncols(), "shapes are checked by the caller");

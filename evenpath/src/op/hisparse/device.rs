@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use evenpath_kernels::hisparse::{Pool, PoolMut};
-use evenpath_simt::Element;
+use evenpath_simt::Word;
 
 use crate::device::{Device, DeviceError, DeviceKind, DeviceSlice, DeviceVec, Upload};
 use crate::matrix::hisparse::{BuiltTree, Reference, Unit};
@@ -187,18 +187,18 @@ impl<V: Value, const D: usize> Content<V, D> {
 
 impl Nodes {
     /// A view of the pool with slots of type `T`: references in inner nodes, values in leaves.
-    pub(super) fn view<T: Element>(&self) -> Pool<T> {
+    pub(super) fn view<T: Word>(&self) -> Pool<T> {
         pool_view(&self.pool)
     }
 }
 
 /// A view of a pool with slots of type `T`.
-pub(super) fn pool_view<T: Element>(pool: &DeviceSlice<Unit>) -> Pool<T> {
+pub(super) fn pool_view<T: Word>(pool: &DeviceSlice<Unit>) -> Pool<T> {
     Pool { words: pool.as_aligned_of(), coordinates: pool.as_global_of(), slots: pool.as_aligned_of() }
 }
 
 /// A mutable view of a pool with slots of type `T`.
-pub(super) fn pool_view_mut<T: Element>(pool: &mut DeviceSlice<Unit>) -> PoolMut<T> {
+pub(super) fn pool_view_mut<T: Word>(pool: &mut DeviceSlice<Unit>) -> PoolMut<T> {
     PoolMut {
         words: pool.as_aligned_mut_of(),
         coordinates: pool.as_global_mut_of(),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use evenpath_kernels::hisparse::{HiSparseCountEntries, HiSparseListEntries};
 use evenpath_kernels::vector::{Gather, GatherIndices, Iota};
-use evenpath_simt::Element;
+use evenpath_simt::Word;
 
 use super::device::{Content, DeviceHiSparse, Nodes};
 use super::leaves::{self, LeafList};
@@ -196,7 +196,7 @@ fn kernels<V: Value>() -> Kernels {
 }
 
 /// The number of entries of each leaf.
-fn count_entries<T: Element, const D: usize>(
+fn count_entries<T: Word, const D: usize>(
     nodes: &Nodes,
     leaves: &LeafList,
 ) -> Result<DeviceVec<u32>, OpError> {

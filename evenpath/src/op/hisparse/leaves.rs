@@ -1,7 +1,7 @@
 //! The leaves of a tree on a machine, by which operations divide their work.
 
 use evenpath_kernels::hisparse::{HiSparseCountChildren, HiSparseListChildren, NodeList};
-use evenpath_simt::Element;
+use evenpath_simt::Word;
 
 use super::device::Nodes;
 use crate::device::{Device, DeviceVec, Kernels};
@@ -57,7 +57,7 @@ impl LeafList {
     }
 
     /// A view of these nodes of the tree `nodes`, which are at most 2³⁰.
-    pub(super) fn view<T: Element>(&self, nodes: &Nodes, d_log2: u32) -> NodeList<T> {
+    pub(super) fn view<T: Word>(&self, nodes: &Nodes, d_log2: u32) -> NodeList<T> {
         NodeList {
             pool: nodes.view(),
             references: self.references.as_global(),

@@ -7,7 +7,7 @@ use evenpath_kernels::hisparse::sum::{
     SUM_LEVEL_WORDS, SUM_ROOT, SumLevels, SumNodes, SumPlaces, children_shared_bytes, count_shared_bytes,
     merge_shared_bytes, sum_tile_words,
 };
-use evenpath_simt::Element;
+use evenpath_simt::Word;
 use evenpath_simt::kernel::Kernel;
 
 use super::add::DeviceTreeSum;
@@ -101,7 +101,7 @@ impl<V: Value, const D: usize> DeviceTreeSum<'_, V, D> {
     }
 
     /// Launches the kernels that count and place the nodes; `T` has the size of values.
-    fn draft<T: Element>(&self, bounds: Vec<usize>) -> Result<Draft, OpError> {
+    fn draft<T: Word>(&self, bounds: Vec<usize>) -> Result<Draft, OpError> {
         let (device, d_log2, leaves) = (self.device, D.ilog2(), bounds.len() - 1);
         let inner = |&bound: &usize| {
             grid::<HiSparseAddChildren>(device, |size| children_shared_bytes(d_log2, size), bound)
@@ -135,7 +135,7 @@ impl<V: Value, const D: usize> DeviceTreeSum<'_, V, D> {
     }
 
     /// The pairs of a level, with slots of type `T`.
-    fn pairs<T: Element>(&self, draft: &mut Draft, level: usize) -> NodePairs<T> {
+    fn pairs<T: Word>(&self, draft: &mut Draft, level: usize) -> NodePairs<T> {
         let root = u64::from(self.b.root.0) << 32 | u64::from(self.a.root.0);
         NodePairs {
             a: self.a.view(),

@@ -11,7 +11,7 @@ use evenpath_kernels::hisparse::product::{
     HiSparseMarkCandidates, HiSparseMultiplyLeaves, LeafPairs, pattern_shared_bytes, product_shared_bytes,
     state,
 };
-use evenpath_simt::Element;
+use evenpath_simt::Word;
 
 use super::convert::{path_bits, run_kernels};
 use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
@@ -294,7 +294,7 @@ impl<V: Value, const D: usize> DeviceTreeProduct<'_, V, D> {
     }
 
     /// The nonempty leaves, as runs; `None` if there are none. Waits for the device.
-    fn leaves<K: SortKey + KernelKey, T: Element>(
+    fn leaves<K: SortKey + KernelKey, T: Word>(
         &self,
         pairs: &DeviceSlice<u64>,
         candidates: &Candidates<K>,
@@ -333,7 +333,7 @@ impl<V: Value, const D: usize> DeviceTreeProduct<'_, V, D> {
     }
 
     /// A view of the pairs; those of each leaf of C begin at `starts`.
-    fn view<T: Element>(&self, pairs: &DeviceSlice<u64>, starts: &DeviceSlice<u32>) -> LeafPairs<T> {
+    fn view<T: Word>(&self, pairs: &DeviceSlice<u64>, starts: &DeviceSlice<u32>) -> LeafPairs<T> {
         LeafPairs {
             a: self.a.view(),
             b: self.b.view(),

@@ -7,11 +7,11 @@ use crate::device::{DeviceKind, DeviceVec};
 use crate::format::canonical::check_canonical;
 use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 use super::operands::{Factors, SpaddOperands, countable};
 
-impl<'m, V: Value, O: Offset> SpaddOperands<'m, V, O> {
+impl<'m, V: Scalar, O: Offset> SpaddOperands<'m, V, O> {
     /// The first phase on devices that run kernels. Checks that both matrices are canonical.
     pub(super) fn walk(&self) -> Result<Option<Path>, OpError> {
         if self.device().kind() == DeviceKind::Cpu {

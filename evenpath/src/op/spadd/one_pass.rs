@@ -7,7 +7,7 @@ use crate::device::{DeviceKind, Kernels};
 use crate::format::DeviceCsr;
 use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// Maximum number of entries of both operands for a single launch. It saves two of three launches, and the
 /// pause between the phases, which take most of the time here. Unused memory for possible results, a few
@@ -15,11 +15,11 @@ use crate::{Offset, Value};
 const MOST_IN_ONE_PASS: usize = 1 << 18;
 
 /// The kernels of one pass, to be compiled ahead.
-fn kernels<V: Value, O: Offset>() -> Kernels {
+fn kernels<V: Scalar, O: Offset>() -> Kernels {
     Kernels::default().and::<OnePass<V, O>>()
 }
 
-impl<V: Value, O: Offset> SpaddOperands<'_, V, O> {
+impl<V: Scalar, O: Offset> SpaddOperands<'_, V, O> {
     /// Computes the result in one pass; `None` if that is not possible. Waits for the device.
     pub(super) fn in_one_pass(&self, factors: Factors<V>) -> Result<Option<DeviceCsr<V, O>>, OpError> {
         if !self.fit_one_pass() {

@@ -5,10 +5,10 @@ use crate::format::DeviceCsr;
 use crate::operand::OpError;
 use crate::operand::check::check_shape;
 use crate::operation::Elementwise;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// Two matrices of equal shape on one device, and the operation.
-pub(super) struct SpaddOperands<'m, V: Value, O: Offset> {
+pub(super) struct SpaddOperands<'m, V: Scalar, O: Offset> {
     pub(super) operation: Elementwise,
     pub(super) a: &'m DeviceCsr<V, O>,
     pub(super) b: &'m DeviceCsr<V, O>,
@@ -17,7 +17,7 @@ pub(super) struct SpaddOperands<'m, V: Value, O: Offset> {
 /// The factors of A and of B.
 pub(super) type Factors<V> = (V, V);
 
-impl<'m, V: Value, O: Offset> SpaddOperands<'m, V, O> {
+impl<'m, V: Scalar, O: Offset> SpaddOperands<'m, V, O> {
     pub(super) fn new(
         operation: Elementwise,
         a: &'m DeviceCsr<V, O>,

@@ -10,10 +10,10 @@ use crate::device::{DeviceVec, Kernels};
 use crate::format::canonical::{conclude, count_descents};
 use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// The kernels that walk and follow a path, to be compiled ahead.
-pub(super) fn kernels<V: Value, O: Offset>() -> Kernels {
+pub(super) fn kernels<V: Scalar, O: Offset>() -> Kernels {
     Kernels::default()
         .and::<CountDescents<O>>()
         .and::<CutPath<O>>()
@@ -35,7 +35,7 @@ pub(super) struct Path {
 }
 
 /// The output buffers: row offsets and column indices, and values with the factors of A and B.
-pub(super) struct Write<'o, V: Value, O: Offset> {
+pub(super) struct Write<'o, V: Scalar, O: Offset> {
     pub(super) pattern: Option<(&'o mut DeviceVec<O>, &'o mut DeviceVec<u32>)>,
     pub(super) values: Option<(&'o mut DeviceVec<V>, Factors<V>)>,
 }
@@ -138,7 +138,7 @@ impl Path {
     }
 
     /// Follows the path, and writes the results to buffers that have room for them.
-    pub(super) fn fill<V: Value, O: Offset>(
+    pub(super) fn fill<V: Scalar, O: Offset>(
         &self,
         operands: &SpaddOperands<'_, V, O>,
         write: Write<'_, V, O>,

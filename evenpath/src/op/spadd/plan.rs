@@ -11,9 +11,9 @@ use crate::format::DeviceCsr;
 use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::operation::Elementwise;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
-impl<V: Value, O: Offset> DeviceCsr<V, O> {
+impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// Computes C = `alpha`·A + `beta`·B. A, B and C are m × n; C is a new canonical matrix.
     ///
     /// C has an entry wherever A or B has one, even if the sum, `alpha` or `beta` is zero: its pattern depends on theirs
@@ -184,7 +184,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 /// assert_eq!(plan.run(1.0, -1.0)?.download()?.values(), [0.0, 0.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct ElementwisePlan<V: Value, O: Offset = u32> {
+pub struct ElementwisePlan<V: Scalar, O: Offset = u32> {
     operation: Elementwise,
     a: DeviceCsr<V, O>,
     b: DeviceCsr<V, O>,
@@ -194,7 +194,7 @@ pub struct ElementwisePlan<V: Value, O: Offset = u32> {
     analysis: (Event, Event),
 }
 
-impl<V: Value, O: Offset> ElementwisePlan<V, O> {
+impl<V: Scalar, O: Offset> ElementwisePlan<V, O> {
     /// Computes the result from the current values of both matrices. All results share one pattern. The launch is
     /// asynchronous, ordered on the device's stream.
     ///
@@ -231,7 +231,7 @@ impl<V: Value, O: Offset> ElementwisePlan<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> fmt::Debug for ElementwisePlan<V, O> {
+impl<V: Scalar, O: Offset> fmt::Debug for ElementwisePlan<V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,

@@ -6,9 +6,9 @@ use super::plan::SpgemmPlan;
 use super::{masked, plan};
 use crate::format::DeviceCsr;
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
-impl<V: Value, O: Offset> DeviceCsr<V, O> {
+impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// Computes C = A·B, in memory of its own. A is m × k, B is k × n, C is m × n.
     ///
     /// Its rows are sorted by column, without duplicates; entries whose products cancel are kept, as zeros. The values are
@@ -80,7 +80,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// The same as for [`spgemm`](Self::spgemm), and if the mask has not the product's shape, is not canonical, or is on
     /// another device.
-    pub fn spgemm_masked<M: Value>(
+    pub fn spgemm_masked<M: Scalar>(
         &self,
         b: &Self,
         mask: &DeviceCsr<M, O>,
@@ -111,7 +111,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// # Errors
     ///
     /// The same as for [`spgemm_masked`](Self::spgemm_masked).
-    pub fn spgemm_masked_out<M: Value>(
+    pub fn spgemm_masked_out<M: Scalar>(
         &self,
         b: &Self,
         mask: &DeviceCsr<M, O>,

@@ -1,5 +1,7 @@
 //! Which strategy a plan takes: from its options, the device, and the memory that is left.
 
+use std::marker::PhantomData;
+
 use super::base::{SpgemmOperands, Workspace};
 use super::cpu::{OnCpu, OnePass};
 use super::hypersparse::{Hypersparse, OfFilledRows};
@@ -15,10 +17,11 @@ use super::two_level_sort::global_sort::{self, GlobalSort};
 use super::two_level_sort::{self, BlockSort, TwoLevelSort};
 use crate::device::DeviceKind;
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::scalar::ForKind;
+use crate::{Offset, Scalar, Value};
 
 /// The way to multiply once. Small products and those on the CPU have one that a plan cannot keep.
-pub(super) fn once<V: Value, O: Offset, C: Offset>(
+pub(super) fn once<V: Scalar, O: Offset, C: Offset>(
     operands: SpgemmOperands<'_, V, O>,
     options: SpgemmOptions,
     workspace: &Workspace,
@@ -35,19 +38,95 @@ pub(super) fn once<V: Value, O: Offset, C: Offset>(
 }
 
 /// The way to multiply once, on devices with kernels, where A is not hypersparse.
-fn once_of_filled<V: Value, O: Offset, C: Offset>(
+fn once_of_filled<V: Scalar, O: Offset, C: Offset>(
     operands: SpgemmOperands<'_, V, O>,
     method: SpgemmMethod,
     workspace: &Workspace,
 ) -> Result<Box<dyn Multiply<V, O, C>>, OpError> {
-    if let Some(tiles) = RowTilesProduct::find::<V, O, C>(operands, method, workspace)? {
-        return Ok(Box::new(tiles));
+    V::by_kind(OnceOfFilled { of_filled: OfFilled { operands, method, workspace, c: PhantomData } })
+}
+
+/// The strategy on devices with kernels, where A is not hypersparse.
+fn of_filled<V: Scalar, O: Offset, C: Offset>(
+    operands: SpgemmOperands<'_, V, O>,
+    method: SpgemmMethod,
+    workspace: &Workspace,
+) -> Result<Box<dyn Strategy<V, O, C>>, OpError> {
+    V::by_kind(OfFilled { operands, method, workspace, c: PhantomData })
+}
+
+/// A choice of a strategy, on devices with kernels, where A is not hypersparse.
+struct OfFilled<'a, V: Scalar, O: Offset, C: Offset> {
+    operands: SpgemmOperands<'a, V, O>,
+    method: SpgemmMethod,
+    workspace: &'a Workspace,
+    c: PhantomData<C>,
+}
+
+impl<V: Scalar, O: Offset, C: Offset> ForKind<V> for OfFilled<'_, V, O, C> {
+    type Output = Result<Box<dyn Strategy<V, O, C>>, OpError>;
+
+    fn value(self) -> Self::Output
+    where
+        V: Value,
+    {
+        of_real(self.operands, self.method, self.workspace)
     }
-    Ok(of_filled(operands, method, workspace)?)
+
+    fn complex(self) -> Self::Output {
+        let Self { operands, method, workspace, .. } = self;
+        if !matches!(method, SpgemmMethod::Auto | SpgemmMethod::RowWise) {
+            let usable = SpgemmMethod::RowWise.name();
+            return Err(OpError::SpgemmMethodOfType { method: method.name(), value: V::NAME, usable });
+        }
+        operands.device().prepare(symbolic::kernels::<O>)?;
+        row_wise(operands, Analysis::find(operands, workspace)?)
+    }
+
+    fn half(self) -> Self::Output {
+        unreachable!("types of 16 bits are no type of arithmetic")
+    }
+}
+
+/// The same for a single product, which may have a way that a plan cannot keep.
+struct OnceOfFilled<'a, V: Scalar, O: Offset, C: Offset> {
+    of_filled: OfFilled<'a, V, O, C>,
+}
+
+impl<V: Scalar, O: Offset, C: Offset> ForKind<V> for OnceOfFilled<'_, V, O, C> {
+    type Output = Result<Box<dyn Multiply<V, O, C>>, OpError>;
+
+    fn value(self) -> Self::Output
+    where
+        V: Value,
+    {
+        let OfFilled { operands, method, workspace, .. } = self.of_filled;
+        if let Some(tiles) = RowTilesProduct::find::<V, O, C>(operands, method, workspace)? {
+            return Ok(Box::new(tiles));
+        }
+        Ok(of_real(operands, method, workspace)?)
+    }
+
+    fn complex(self) -> Self::Output {
+        Ok(self.of_filled.complex()?)
+    }
+
+    fn half(self) -> Self::Output {
+        Ok(self.of_filled.half()?)
+    }
+}
+
+/// The strategy that goes row by row.
+fn row_wise<V: Scalar, O: Offset, C: Offset>(
+    operands: SpgemmOperands<'_, V, O>,
+    analysis: Analysis,
+) -> Result<Box<dyn Strategy<V, O, C>>, OpError> {
+    operands.device().prepare(row_wise::kernels::<V, O, C>)?;
+    Ok(Box::new(RowWise::new(analysis.count(operands)?)))
 }
 
 /// The strategy of a plan, analyzed as far as it is before the first run.
-pub(super) fn strategy<V: Value, O: Offset, C: Offset>(
+pub(super) fn strategy<V: Scalar, O: Offset, C: Offset>(
     operands: SpgemmOperands<'_, V, O>,
     method: SpgemmMethod,
     workspace: &Workspace,
@@ -60,7 +139,7 @@ pub(super) fn strategy<V: Value, O: Offset, C: Offset>(
 }
 
 /// The way to multiply that `find` finds: where A is hypersparse, for the rows that have entries, boxed with all rows.
-fn without_empty_rows<V: Value, O: Offset, W: ?Sized>(
+fn without_empty_rows<V: Scalar, O: Offset, W: ?Sized>(
     operands: SpgemmOperands<'_, V, O>,
     workspace: &Workspace,
     find: impl FnOnce(SpgemmOperands<'_, V, O>) -> Result<Box<W>, OpError>,
@@ -73,8 +152,8 @@ fn without_empty_rows<V: Value, O: Offset, W: ?Sized>(
     Ok(boxed(OfFilledRows::new(a, inner)))
 }
 
-/// The strategy on devices with kernels, where A is not hypersparse.
-fn of_filled<V: Value, O: Offset, C: Offset>(
+/// The strategy for real values, on devices with kernels, where A is not hypersparse.
+fn of_real<V: Value, O: Offset, C: Offset>(
     operands: SpgemmOperands<'_, V, O>,
     method: SpgemmMethod,
     workspace: &Workspace,
@@ -104,8 +183,7 @@ fn of_filled<V: Value, O: Offset, C: Offset>(
     if regions.may_sort_all {
         return two_level_sort(operands, BlockSort::ByRow);
     }
-    device.prepare(row_wise::kernels::<V, O, C>)?;
-    Ok(Box::new(RowWise::new(analysis.count(operands)?)))
+    row_wise(operands, analysis)
 }
 
 /// The strategy that sorts.

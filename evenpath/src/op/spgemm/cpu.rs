@@ -9,7 +9,7 @@ use crate::cpu::{SpgemmArrays, in_pool};
 use crate::device::{Device, DeviceVec};
 use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// The product in one pass, which finds columns and values together.
 pub(super) struct OnePass;
@@ -21,7 +21,7 @@ impl OnePass {
     }
 }
 
-impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnePass {
+impl<V: Scalar, O: Offset, C: Offset> Multiply<V, O, C> for OnePass {
     fn multiply(
         &self,
         operands: SpgemmOperands<'_, V, O>,
@@ -54,7 +54,7 @@ pub(super) struct OnCpu {
 
 impl OnCpu {
     /// Counts products and entries of C.
-    pub(super) fn count<V: Value, O: Offset>(operands: SpgemmOperands<'_, V, O>) -> Self {
+    pub(super) fn count<V: Scalar, O: Offset>(operands: SpgemmOperands<'_, V, O>) -> Self {
         let product = operands.product();
         in_pool(operands.a.nrows(), || {
             let cpu = product.on_cpu();
@@ -67,7 +67,7 @@ impl OnCpu {
     }
 }
 
-impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnCpu {
+impl<V: Scalar, O: Offset, C: Offset> Multiply<V, O, C> for OnCpu {
     fn multiply(
         &self,
         operands: SpgemmOperands<'_, V, O>,
@@ -85,7 +85,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnCpu {
     }
 }
 
-impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
+impl<V: Scalar, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
     fn again(
         &self,
         operands: SpgemmOperands<'_, V, O>,

@@ -10,14 +10,14 @@ use crate::format::csr::DevicePattern;
 use crate::format::filled_rows::FilledRows;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// Minimum rows per nonzero of a hypersparse matrix. Rows without entries take as much time as others in all but the
 /// products themselves.
 const ROWS_A_NONZERO: usize = 2;
 
 /// A hypersparse matrix without the rows that have no entries.
-pub(super) struct Hypersparse<V: Value, O: Offset> {
+pub(super) struct Hypersparse<V: Scalar, O: Offset> {
     /// The rows that have entries. It shares the values.
     pub(super) matrix: DeviceCsr<V, O>,
     /// Which rows these are.
@@ -27,12 +27,12 @@ pub(super) struct Hypersparse<V: Value, O: Offset> {
 }
 
 /// The product without A's empty rows, by another way to multiply.
-pub(super) struct OfFilledRows<V: Value, O: Offset, S: ?Sized> {
+pub(super) struct OfFilledRows<V: Scalar, O: Offset, S: ?Sized> {
     a: Hypersparse<V, O>,
     inner: Box<S>,
 }
 
-impl<V: Value, O: Offset, S: ?Sized> OfFilledRows<V, O, S> {
+impl<V: Scalar, O: Offset, S: ?Sized> OfFilledRows<V, O, S> {
     /// `inner` is for the rows of `a` that have entries.
     pub(super) fn new(a: Hypersparse<V, O>, inner: Box<S>) -> Self {
         Self { a, inner }
@@ -43,7 +43,7 @@ impl<V: Value, O: Offset, S: ?Sized> OfFilledRows<V, O, S> {
     }
 }
 
-impl<V: Value, O: Offset, C: Offset, S: Multiply<V, O, C> + ?Sized> Multiply<V, O, C>
+impl<V: Scalar, O: Offset, C: Offset, S: Multiply<V, O, C> + ?Sized> Multiply<V, O, C>
     for OfFilledRows<V, O, S>
 {
     fn multiply(
@@ -58,7 +58,7 @@ impl<V: Value, O: Offset, C: Offset, S: Multiply<V, O, C> + ?Sized> Multiply<V, 
     }
 }
 
-impl<V: Value, O: Offset, C: Offset, S: Strategy<V, O, C> + ?Sized> Strategy<V, O, C>
+impl<V: Scalar, O: Offset, C: Offset, S: Strategy<V, O, C> + ?Sized> Strategy<V, O, C>
     for OfFilledRows<V, O, S>
 {
     fn again(
@@ -87,7 +87,7 @@ fn required<O: Offset>(rows: usize, nonzeros: usize) -> Requirement {
     Requirement::all_of([columns, found, found, states])
 }
 
-impl<V: Value, O: Offset> Hypersparse<V, O> {
+impl<V: Scalar, O: Offset> Hypersparse<V, O> {
     /// The matrix, if it is hypersparse and the workspace has room, with its charge; waits for the device.
     pub(super) fn find(
         a: &DeviceCsr<V, O>,

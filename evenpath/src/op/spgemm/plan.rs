@@ -12,7 +12,7 @@ use crate::format::DeviceCsr;
 use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// `C = AB` for two sparse matrices, whose pattern is analyzed once, and which is computed as often as values change.
 ///
@@ -34,7 +34,7 @@ use crate::{Offset, Value};
 /// assert_eq!(plan.run()?.download()?.values(), [1.0, 2.0, 1.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct SpgemmPlan<V: Value, O: Offset = u32, C: Offset = O> {
+pub struct SpgemmPlan<V: Scalar, O: Offset = u32, C: Offset = O> {
     a: DeviceCsr<V, O>,
     b: DeviceCsr<V, O>,
     options: SpgemmOptions,
@@ -46,7 +46,7 @@ pub struct SpgemmPlan<V: Value, O: Offset = u32, C: Offset = O> {
 }
 
 /// C, with nothing kept.
-pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
+pub(super) fn multiply<V: Scalar, O: Offset, C: Offset>(
     operands: SpgemmOperands<'_, V, O>,
     options: SpgemmOptions,
 ) -> Result<DeviceCsr<V, C>, OpError> {
@@ -57,7 +57,7 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     Ok(DeviceCsr::from_valid(pattern, values))
 }
 
-impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
+impl<V: Scalar, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     pub(super) fn new(operands: SpgemmOperands<'_, V, O>, options: SpgemmOptions) -> Result<Self, OpError> {
         let SpgemmOperands { a, b } = operands;
         let device = operands.device();
@@ -143,7 +143,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     }
 }
 
-impl<V: Value, O: Offset, C: Offset> fmt::Debug for SpgemmPlan<V, O, C> {
+impl<V: Scalar, O: Offset, C: Offset> fmt::Debug for SpgemmPlan<V, O, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SpgemmPlan({:?} times {:?})", self.a, self.b)
     }

@@ -5,10 +5,10 @@ use super::method::SpgemmMethod;
 use crate::device::DeviceVec;
 use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// A way to compute `C = AB` for two patterns.
-pub(super) trait Multiply<V: Value, O: Offset, C: Offset>: Send + Sync {
+pub(super) trait Multiply<V: Scalar, O: Offset, C: Offset>: Send + Sync {
     /// Computes C, whose columns are not known yet, from the values that the operands have now.
     fn multiply(
         &self,
@@ -18,7 +18,7 @@ pub(super) trait Multiply<V: Value, O: Offset, C: Offset>: Send + Sync {
 }
 
 /// A way to compute `C = AB` again and again, which keeps what it finds out.
-pub(super) trait Strategy<V: Value, O: Offset, C: Offset>: Multiply<V, O, C> {
+pub(super) trait Strategy<V: Scalar, O: Offset, C: Offset>: Multiply<V, O, C> {
     /// The values of C, whose pattern an earlier run found; only where that said that it repeats. They are charged
     /// already.
     fn again(
@@ -33,7 +33,7 @@ pub(super) trait Strategy<V: Value, O: Offset, C: Offset>: Multiply<V, O, C> {
 }
 
 /// Result of a first run.
-pub(super) struct FirstRun<V: Value, C: Offset> {
+pub(super) struct FirstRun<V: Scalar, C: Offset> {
     pub(super) arrays: ProductArrays<V, C>,
     /// True if later runs need values only.
     pub(super) repeats: bool,

@@ -8,7 +8,7 @@ use crate::format::{DeviceDense, Layout};
 use crate::operand::factor::factors;
 use crate::operand::{Factor, OpError};
 use crate::sequence::combine::combine_lines;
-use crate::{Compute, Storage, Value};
+use crate::{Compute, Scalar, Storage};
 
 /// Calls `product` for C = `alpha`·(…) + `beta`·C, with numbers for both. If only the device knows one, the
 /// product is computed alone, rounded to the elements of C, and added in another launch.

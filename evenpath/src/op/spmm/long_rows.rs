@@ -7,7 +7,7 @@ use crate::format::DeviceCsr;
 use crate::operand::OpError;
 use crate::operand::tagged_sums::TaggedSums;
 use crate::sequence::sort::{self, SortOptions, index_bits};
-use crate::{Offset, Storage, Value};
+use crate::{Offset, Scalar, Storage};
 
 /// Limits on the maximum number of steps of a group of lanes in a row that is not cut. The maximum is large
 /// enough that a longer row is worth a warp or a block of its own, and that a piece's sums, one per column,
@@ -168,7 +168,7 @@ impl LongRows {
     }
 
     /// Allocates memory for the sums of the pieces, in `columns` columns and `tiles` tiles of columns.
-    pub(super) fn sums<V: Value>(
+    pub(super) fn sums<V: Scalar>(
         &self,
         device: &Device,
         columns: usize,

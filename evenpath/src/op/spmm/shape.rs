@@ -1,7 +1,7 @@
 //! Distribution of lanes over rows, nonzeros and columns.
 
 use evenpath_kernels::spmm::{Group, Packets, STAGED_BY_THREAD, Strided, width};
-use evenpath_simt::Stored;
+use evenpath_simt::{ScalarType, Stored};
 
 use crate::format::Layout;
 
@@ -103,6 +103,8 @@ enum ColumnAccess {
 pub(super) struct Moves {
     access: ColumnAccess,
     pub(super) width: u32,
+    /// Complex elements have few variants: for pieces, with the nonzeros of a block at once.
+    is_complex: bool,
 }
 
 impl Moves {
@@ -115,21 +117,23 @@ impl Moves {
         } else {
             (ColumnAccess::Packets, const { width::<T, Packets>() })
         };
+        let is_complex = matches!(T::TYPE, ScalarType::C32 | ScalarType::C64);
         if multiples.iter().all(|elements| elements.is_multiple_of(width)) {
-            Self { access, width: width as u32 }
+            Self { access, width: width as u32, is_complex }
         } else {
-            Self { access: ColumnAccess::Elements, width: 1 }
+            Self { access: ColumnAccess::Elements, width: 1, is_complex }
         }
     }
 
     /// Returns `rows`, in stages and in passes only if there are kernels for it.
     pub(super) fn rows(self, rows: RowSummation) -> RowSummation {
-        if self.access == ColumnAccess::Packets { rows } else { RowSummation::AtOnce }
+        if self.access == ColumnAccess::Packets && !self.is_complex { rows } else { RowSummation::AtOnce }
     }
 
     /// Name of the kernel's variant for rows, and for pieces if there may be any. There is one for strides,
     /// because it is for few nonzeros.
     pub(super) fn variant(self, rows: RowSummation, has_pieces: bool) -> &'static str {
+        let has_pieces = has_pieces || self.is_complex;
         match (self.access, rows) {
             (ColumnAccess::Packets, RowSummation::AtOnce) if has_pieces => "PacketPieces",
             (ColumnAccess::Packets, RowSummation::AtOnce) => "Packets",
@@ -339,7 +343,7 @@ mod tests {
         let passes = RowSummation::InPasses { passes_log2: 1 };
         let names = |access, has_pieces| {
             [RowSummation::AtOnce, RowSummation::InStages, passes].map(|rows| {
-                let moves = Moves { access, width: 2 };
+                let moves = Moves { access, width: 2, is_complex: false };
                 moves.variant(moves.rows(rows), has_pieces)
             })
         };
@@ -357,7 +361,7 @@ mod tests {
 
     #[test]
     fn accesses_are_whole() {
-        let moves = |access, width| Moves { access, width };
+        let moves = |access, width| Moves { access, width, is_complex: false };
         assert_eq!(Moves::new::<f64>(false, &[0, 2, 6]), moves(ColumnAccess::Packets, 2));
         assert_eq!(Moves::new::<f16>(false, &[8, 64]), moves(ColumnAccess::Packets, 8));
         assert_eq!(Moves::new::<f32>(false, &[4, 6]), moves(ColumnAccess::Elements, 1));

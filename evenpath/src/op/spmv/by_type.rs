@@ -11,7 +11,7 @@ use crate::device::DeviceKind;
 use crate::format::DeviceCsr;
 use crate::operand::OpError;
 use crate::scalar::{ForKind, ForVectors};
-use crate::{Compute, Multiplies, Offset, Storage, Value};
+use crate::{Compute, Multiplies, Offset, Scalar, Storage, Value};
 
 /// The schedule for vectors of `T`: of the method that is asked for, or of the best one.
 pub(super) fn build<S: Multiplies<T>, O: Offset, T: Storage>(
@@ -45,7 +45,11 @@ impl<S: Storage, O: Offset> ForVectors<S> for Build<'_, S, O> {
     where
         S: WidenTo<f64>,
     {
-        build_wide(self.matrix, self.options)
+        build_by_merge_path(
+            self.matrix,
+            self.options,
+            "the method for vectors of a wider type than the values",
+        )
     }
 }
 
@@ -57,6 +61,13 @@ impl<S: Storage, O: Offset> ForKind<S> for Build<'_, S, O> {
         S: Value,
     {
         build::build(self.matrix, self.options)
+    }
+
+    fn complex(self) -> Result<Choice<S, O>, OpError>
+    where
+        S: Scalar,
+    {
+        build_by_merge_path(self.matrix, self.options, "the method for complex values")
     }
 
     fn half(self) -> Result<Choice<S, O>, OpError> {
@@ -80,10 +91,11 @@ fn build_half<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>>(
     Ok(Choice::new(method, reason.into(), methods::one_column(matrix, method)?))
 }
 
-/// The schedule for vectors of a wider type than the values.
-fn build_wide<S: Storage + WidenTo<V>, O: Offset, V: Value>(
+/// The schedule for types that have merge path alone, and on the CPU whole rows too. `why` is the reason of the automatic choice.
+fn build_by_merge_path<S: Storage + WidenTo<V>, O: Offset, V: Scalar>(
     matrix: &DeviceCsr<S, O>,
     SpmvOptions { method, .. }: SpmvOptions,
+    why: &str,
 ) -> Result<Choice<S, O, V>, OpError> {
     build::check_device(matrix.device(), method)?;
     if !matches!(method, SpmvMethod::Auto | SpmvMethod::MergePath | SpmvMethod::RowParallel) {
@@ -102,10 +114,6 @@ fn build_wide<S: Storage + WidenTo<V>, O: Offset, V: Value>(
     if matrix.device().kind() == DeviceKind::Cpu {
         return Ok(methods::wide_on_cpu(matrix, method));
     }
-    let reason = if method == SpmvMethod::Auto {
-        "the method for vectors of a wider type than the values"
-    } else {
-        "asked for"
-    };
+    let reason = if method == SpmvMethod::Auto { why } else { "asked for" };
     Ok(Choice::new(SpmvMethod::MergePath, reason.into(), methods::wide_merge_path(matrix)?))
 }

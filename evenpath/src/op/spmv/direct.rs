@@ -4,15 +4,15 @@ use evenpath_kernels::coo::CarryFixup;
 use evenpath_kernels::spmv::MergeSearchTile;
 use evenpath_simt::WidenTo;
 
-use crate::cpu::{SpmvCut, SpmvGroups, SpmvTiles};
+use crate::cpu::{SpmvCut, SpmvTiles, spmv};
 use crate::device::{DeviceKind, DeviceSlice};
 use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
 use crate::operand::{Factor, OpError};
 use crate::sequence::combine::with_numbers;
-use crate::{Multiplies, Offset, Storage, Value};
+use crate::{Multiplies, Offset, Scalar, Storage};
 
-impl<V: Value, O: Offset> DeviceCsr<V, O> {
+impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// Computes y = `alpha`·A·`x` + `beta`·y without a plan. A has m rows and n columns, `x` has n elements, `y` has m. The matrix
     /// need not be canonical: duplicates are summed.
     ///
@@ -88,7 +88,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// # Errors
     ///
     /// The same as for [`spmv`](Self::spmv).
-    pub fn spmv_mixed<'f, T: Value>(
+    pub fn spmv_mixed<'f, T: Scalar>(
         &self,
         alpha: impl Into<Factor<'f, T>>,
         x: &DeviceSlice<T>,
@@ -109,7 +109,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     }
 }
 
-fn multiply_wide_on_cpu<S: Storage + WidenTo<V>, O: Offset, V: Value>(product: SpmvCall<'_, S, O, V>) {
+fn multiply_wide_on_cpu<S: Storage + WidenTo<V>, O: Offset, V: Scalar>(product: SpmvCall<'_, S, O, V>) {
     let SpmvCall { matrix, alpha, x, beta, y, .. } = product;
     let values = matrix.values_now();
     let view = matrix.pattern().host_view(&values);
@@ -119,18 +119,16 @@ fn multiply_wide_on_cpu<S: Storage + WidenTo<V>, O: Offset, V: Value>(product: S
     }
 }
 
-fn multiply_on_cpu<V: Value, O: Offset>(SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) {
+fn multiply_on_cpu<V: Scalar, O: Offset>(SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) {
     let values = matrix.values_now();
     let view = matrix.pattern().host_view(&values);
     if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
-        let (cut, groups) = (SpmvCut::MergePath, SpmvGroups::Ignored);
-        let tiles = SpmvTiles::new(view.row_offsets(), view.column_indices(), cut, groups);
-        tiles.multiply(view, alpha, x, beta, y);
+        spmv(view, SpmvCut::MergePath, (alpha, x), (beta, y));
     }
 }
 
 /// Launches the tiles, and the fix-up if there are several.
-fn launch<S: Storage, O: Offset, V: Value>(mut product: SpmvCall<'_, S, O, V>) -> Result<(), OpError> {
+fn launch<S: Storage, O: Offset, V: Scalar>(mut product: SpmvCall<'_, S, O, V>) -> Result<(), OpError> {
     let matrix = product.matrix;
     let device = matrix.device();
     let tiles = device.kernel().items(matrix.nrows() + matrix.nnz())?.room_for(u32::MAX);

@@ -1,4 +1,4 @@
-use evenpath_simt::{device, kernel, thread, Arena, Element, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, GlobalMut, Word};
 
 use super::bits::leaf_words;
 use super::leaf_pairs::LeafPairs;
@@ -7,7 +7,7 @@ use crate::block::count_scan::CountScan;
 
 kernel! {
     /// Counts the entries of leaves that C may have: one block per leaf. Values are read as integers of their size.
-    pub struct HiSparseCountProducts<T: Element> {
+    pub struct HiSparseCountProducts<T: Word> {
         /// The pairs.
         pub pairs: LeafPairs<T>,
         /// Output: the number of entries of each leaf.
@@ -20,7 +20,7 @@ kernel! {
     entry: hisparse_count_products_{T} in hisparse_product: T in [u32, u64], 128 x 1;
 }
 
-impl<T: Element> HiSparseCountProducts<T> {
+impl<T: Word> HiSparseCountProducts<T> {
     #[device]
     fn count_products<const BLOCK: usize>(self, mut arena: Arena) {
         let LeafPairs { starts, d_log2, .. } = self.pairs;

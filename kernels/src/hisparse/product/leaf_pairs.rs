@@ -1,6 +1,6 @@
 //! The pairs of leaves of a product, and the trees that they are of.
 
-use evenpath_simt::{device, parameters, thread, Element, Global};
+use evenpath_simt::{device, parameters, thread, Global, Word};
 
 use super::state;
 use crate::hisparse::layout;
@@ -8,7 +8,7 @@ use crate::hisparse::node::{Node, Pool};
 
 parameters! {
     /// The pairs of leaves of two trees that are multiplied.
-    pub struct LeafPairs<T: Element> {
+    pub struct LeafPairs<T: Word> {
         /// A's pool.
         pub a: Pool<T>,
         /// B's pool.
@@ -24,7 +24,7 @@ parameters! {
     }
 }
 
-impl<T: Element> LeafPairs<T> {
+impl<T: Word> LeafPairs<T> {
     /// Both trees.
     #[device]
     pub(super) fn factors(self) -> (FactorTree<T>, FactorTree<T>) {
@@ -36,13 +36,13 @@ impl<T: Element> LeafPairs<T> {
 
 /// One of the trees that are multiplied.
 #[derive(Clone, Copy)]
-pub(super) struct FactorTree<T: Element> {
+pub(super) struct FactorTree<T: Word> {
     pool: Pool<T>,
     pub(super) is_transposed: bool,
     pub(super) d_log2: u32,
 }
 
-impl<T: Element> FactorTree<T> {
+impl<T: Word> FactorTree<T> {
     #[device(track_caller)]
     pub(super) fn node(self, reference: u32) -> Node<T> {
         self.pool.node(reference, self.d_log2)

@@ -1,6 +1,6 @@
 //! The pattern of a leaf of C.
 
-use evenpath_simt::{device, thread, Arena, Element};
+use evenpath_simt::{device, thread, Arena, Word};
 
 use super::bits::{leaf_words, LeafBits};
 use super::leaf_pairs::LeafPairs;
@@ -27,7 +27,7 @@ impl LeafPattern {
 
     /// Marks the entries of the sum of the products of pairs `first..end`. It ends with a barrier.
     #[device(track_caller)]
-    pub(super) fn find<T: Element, const BLOCK: usize>(self, pairs: LeafPairs<T>, first: u32, end: u32) {
+    pub(super) fn find<T: Word, const BLOCK: usize>(self, pairs: LeafPairs<T>, first: u32, end: u32) {
         let (a, b) = pairs.factors();
         self.c.clear::<BLOCK>();
         let mut pair = first;

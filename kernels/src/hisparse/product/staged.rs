@@ -1,6 +1,6 @@
 //! Leaves of A and B whose values are multiplied.
 
-use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
+use evenpath_simt::{device, thread, warp, Arena, Shared, Word};
 
 use super::bits::{leaf_words, LeafBits};
 use super::leaf_pairs::FactorTree;
@@ -16,7 +16,7 @@ pub(super) const fn bytes(d_log2: u32, is_transposed: bool) -> u32 {
 /// Shared memory for a factor's leaf: its entries as bits, by rows of the factor and by rows of the content, which are the same
 /// if the factor is not transposed.
 #[derive(Clone, Copy)]
-pub(super) struct LeafStage<T: Element> {
+pub(super) struct LeafStage<T: Word> {
     factor: FactorTree<T>,
     rows: LeafBits,
     content: LeafBits,
@@ -26,13 +26,13 @@ pub(super) struct LeafStage<T: Element> {
 
 /// A staged leaf.
 #[derive(Clone, Copy)]
-pub(super) struct StagedLeaf<T: Element> {
+pub(super) struct StagedLeaf<T: Word> {
     stage: LeafStage<T>,
     node: Node<T>,
     is_dense: bool,
 }
 
-impl<T: Element> LeafStage<T> {
+impl<T: Word> LeafStage<T> {
     #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, factor: FactorTree<T>) -> Self {
         let content = LeafBits::take(arena, factor.d_log2);
@@ -83,7 +83,7 @@ impl<T: Element> LeafStage<T> {
     }
 }
 
-impl<T: Element> StagedLeaf<T> {
+impl<T: Word> StagedLeaf<T> {
     /// Entries as bits, by rows of the factor.
     #[device]
     pub(super) fn rows(self) -> LeafBits {

@@ -4,7 +4,7 @@
 //! reads them, so that it knows their children without being told. A share is some consecutive children: enough that
 //! each block gets one share, but at most one child for each thread.
 
-use evenpath_simt::{device, thread, Arena, Element, Shared};
+use evenpath_simt::{device, thread, Arena, Shared, Word};
 
 use super::super::layout::NULL;
 use super::tree::{EntryOperation, Tree};
@@ -48,7 +48,7 @@ impl Parents {
 
     /// Reads the parents and divides their children. All threads of the block call it together, once; it has barriers.
     #[device(track_caller)]
-    pub(super) fn find<V: Element, F: EntryOperation<V>>(self, tree: Tree<V>, operation: &F) -> Shares {
+    pub(super) fn find<V: Word, F: EntryOperation<V>>(self, tree: Tree<V>, operation: &F) -> Shares {
         let (root, _) = tree.with_len(tree.root());
         let (mut parent, mut len, mut parent_count) = (root, root.len, 1);
         if tree.height > 1 && root.len <= BLOCK {
@@ -75,7 +75,7 @@ impl Parents {
 impl Shares {
     /// Returns this thread's child of a share, its length unknown; no node if there is none for it.
     #[device(track_caller)]
-    pub(super) fn child<V: Element>(self, tree: Tree<V>, share: u32) -> Work {
+    pub(super) fn child<V: Word>(self, tree: Tree<V>, share: u32) -> Work {
         let child = share * self.len + thread::index();
         if thread::index() >= self.len || child >= self.children {
             return Work::NONE;

@@ -11,7 +11,7 @@
 //! 4. The block puts inner children and large leaves into queues (`TraversalBoard::publish`). If a queue is full, it will walk the rest itself.
 //! 5. It processes each list, with one thread per four entries of a leaf (`TraversalBoard::do_lists`).
 
-use evenpath_simt::{device, thread, Arena, Element, Shared};
+use evenpath_simt::{device, thread, Arena, Shared, Word};
 
 use super::super::layout::{self, COO1, COO2, NULL};
 use super::queues::{Draw, Held, Queues, ROOT};
@@ -84,7 +84,7 @@ struct Put {
 /// Applies the operation to every entry of the tree; for any number of blocks of [`BLOCK`] threads. The queues are
 /// [`TreeQueues`].
 #[device]
-pub fn traverse<V: Element, F: EntryOperation<V>>(
+pub fn traverse<V: Word, F: EntryOperation<V>>(
     mut arena: Arena,
     tree: Tree<V>,
     queues: Queues,
@@ -171,7 +171,7 @@ fn draw_share(queues: Queues) -> u32 {
 /// Returns the child of the drawn pieces that a thread takes: at most one; for a piece of a leaf, one thread of a warp
 /// takes it.
 #[device(track_caller)]
-fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
+fn drawn_child<V: Word>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
     let lanes_log2 = TreeQueues::lanes_log2(drawn.queue);
     let (team, place) = (thread::index() >> lanes_log2, thread::index() & ((1 << lanes_log2) - 1));
     if team >= drawn.count {
@@ -209,7 +209,7 @@ impl TraversalBoard {
     /// Processes a leaf of one or two entries; counts any other child in its queue or list. Leaves of up to `largest` entries go to
     /// the lists. Returns the child with its length.
     #[device]
-    fn sort<V: Element, F: EntryOperation<V>>(
+    fn sort<V: Word, F: EntryOperation<V>>(
         self,
         tree: Tree<V>,
         operation: &mut F,
@@ -292,7 +292,7 @@ impl TraversalBoard {
 
     /// Processes the leaves of the lists: starting at their piece if `whole`, else only their piece.
     #[device]
-    fn do_lists<V: Element, F: EntryOperation<V>>(self, tree: Tree<V>, operation: &mut F, whole: bool) {
+    fn do_lists<V: Word, F: EntryOperation<V>>(self, tree: Tree<V>, operation: &mut F, whole: bool) {
         self.do_list::<V, F, 2>(tree, operation, FIRST_LIST, whole);
         self.do_list::<V, F, 8>(tree, operation, FIRST_LIST + 1, whole);
         self.do_list::<V, F, 32>(tree, operation, LAST_LIST, whole);
@@ -300,7 +300,7 @@ impl TraversalBoard {
 
     /// Processes the leaves of a list, each with `LANES` threads.
     #[device]
-    fn do_list<V: Element, F: EntryOperation<V>, const LANES: u32>(
+    fn do_list<V: Word, F: EntryOperation<V>, const LANES: u32>(
         self,
         tree: Tree<V>,
         operation: &mut F,

@@ -1,6 +1,6 @@
 //! The tree that is traversed, and the operation on its entries.
 
-use evenpath_simt::{device, parameters, thread, Aligned16, Element, Global, Packet};
+use evenpath_simt::{device, parameters, thread, Aligned16, Global, Packet, Word};
 
 use super::super::layout::{self, COO1, COUNT_BYTES, DENSE, NULL, UNIT_WORDS};
 use super::super::node::Pool;
@@ -30,7 +30,7 @@ pub struct Region {
 
 /// An operation on the entries of a tree. Each thread has a copy of it, which is given some of the entries; together they are
 /// given every entry once, in no particular order.
-pub trait EntryOperation<V: Element>: Copy {
+pub trait EntryOperation<V: Word>: Copy {
     /// Returns whether there is anything to do for the entries of a node. If not, the node may be skipped.
     #[device]
     fn enters(&self, _region: Region) -> bool {
@@ -65,7 +65,7 @@ pub struct DenseRows<V> {
     pub d_log2: u32,
 }
 
-impl<V: Element> DenseRows<V> {
+impl<V: Word> DenseRows<V> {
     /// Neighboring columns whose slots [`four`](Self::four) loads in a warp.
     pub const WIDTH: u32 = 128;
 
@@ -99,7 +99,7 @@ impl<V: Element> DenseRows<V> {
 
 parameters! {
     /// A tree.
-    pub struct Tree<V: Element> {
+    pub struct Tree<V: Word> {
         /// The pool.
         pub pool: Pool<V>,
         /// Reference to the root, not null.
@@ -113,7 +113,7 @@ parameters! {
     }
 }
 
-impl<V: Element> Tree<V> {
+impl<V: Word> Tree<V> {
     /// Returns the root.
     #[device]
     pub fn root(self) -> Work {
@@ -222,7 +222,7 @@ impl<V: Element> Tree<V> {
 
 /// Four values starting at `at`, of which those before `end` are valid. Nothing past the node is read.
 #[device(track_caller)]
-fn four<V: Element>(values: Global<V, Aligned16>, at: u32, end: u32) -> [V; 4] {
+fn four<V: Word>(values: Global<V, Aligned16>, at: u32, end: u32) -> [V; 4] {
     if V::SIZE == 4 {
         return values.load_streaming_4(at as usize);
     }

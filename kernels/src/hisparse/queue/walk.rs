@@ -1,6 +1,6 @@
 //! Subtrees that found no space in a queue: the block that found them walks them, depth first.
 
-use evenpath_simt::{device, thread, Arena, Element, Packet, Shared};
+use evenpath_simt::{device, thread, Arena, Packet, Shared, Word};
 
 use super::tree::Tree;
 use super::work::{Work, PIECE_CHILDREN};
@@ -67,7 +67,7 @@ impl SubtreeWalk {
     /// Returns a leaf for each thread, or none; of a leaf that was added, starting at its piece. `None` if all is
     /// walked. All threads of the block call it together, after a barrier.
     #[device]
-    pub(super) fn next<V: Element>(&mut self, tree: Tree<V>) -> Option<Work> {
+    pub(super) fn next<V: Word>(&mut self, tree: Tree<V>) -> Option<Work> {
         loop {
             if self.depth == 0 {
                 if self.taken == self.counts.load(0) {

@@ -1,4 +1,4 @@
-use evenpath_simt::{device, kernel, thread, Arena, Element, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Shared, Word};
 
 use super::large::Bitmaps;
 use super::levels::{LevelTile, Placing, SumNodes};
@@ -10,7 +10,7 @@ use crate::block::count_scan::CountScan;
 
 kernel! {
     /// Counts the entries of sums of leaves, and places them. Slots are read as integers of their size.
-    pub struct HiSparseCountSums<T: Element> {
+    pub struct HiSparseCountSums<T: Word> {
         /// The pairs of leaves.
         pub pairs: NodePairs<T>,
         /// Output: their counts and references.
@@ -21,7 +21,7 @@ kernel! {
     entry: hisparse_count_sums_{T} in hisparse_sum: (T, R) in [(u32, 0), (u64, 7)], 128 x 1 resident R;
 }
 
-impl<T: Element> HiSparseCountSums<T> {
+impl<T: Word> HiSparseCountSums<T> {
     #[device]
     fn count_sums<const BLOCK: usize>(self, mut arena: Arena) {
         let NodePairs { levels, d_log2, .. } = self.pairs;
@@ -39,7 +39,7 @@ impl<T: Element> HiSparseCountSums<T> {
 
 /// Counts the entries of the sums of a tile's pairs; `masks` has a word per warp.
 #[device(track_caller)]
-pub(super) fn count_pairs<T: Element, const BLOCK: usize>(
+pub(super) fn count_pairs<T: Word, const BLOCK: usize>(
     pairs: NodePairs<T>,
     tile: LevelTile,
     masks: Shared<u32>,

@@ -1,5 +1,5 @@
 //! Pairs with a large or dense node, merged by a block, with a bitmap of the union's entries in the order of the sum.
-use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
+use evenpath_simt::{device, thread, warp, Arena, Shared, Word};
 
 use super::side::{NodeHandle, NodePair, SumTree};
 use super::sink::{Sink, SumPlace};
@@ -40,7 +40,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
     /// Marks the entries of both, and counts those of the union. It has a barrier before the bitmaps are written, and ends with
     /// one.
     #[device(track_caller)]
-    pub(super) fn count<T: Element>(self, a: SumTree<T>, b: SumTree<T>, pair: NodePair) -> u32 {
+    pub(super) fn count<T: Word>(self, a: SumTree<T>, b: SumTree<T>, pair: NodePair) -> u32 {
         thread::barrier();
         let are_sparse = !pair.a.is_dense() && !pair.b.is_dense();
         if are_sparse {
@@ -98,7 +98,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
 
     /// Passes all entries to the sink: first those of dense nodes, together; for two sparse nodes B's come first.
     #[device(track_caller)]
-    pub(super) fn merge<T: Element>(self, a: SumTree<T>, b: SumTree<T>, pair: NodePair, sink: &impl Sink<T>) {
+    pub(super) fn merge<T: Word>(self, a: SumTree<T>, b: SumTree<T>, pair: NodePair, sink: &impl Sink<T>) {
         let are_sparse = !pair.a.is_dense() && !pair.b.is_dense();
         let is_numbered = are_sparse || sink.is_ordered();
         if is_numbered {
@@ -110,7 +110,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
     /// [`merge`](Self::merge) after [`count`](Self::count) of the same pair, which is needed if `is_numbered`: then
     /// indices matter.
     #[device(track_caller)]
-    pub(super) fn merge_counted<T: Element>(
+    pub(super) fn merge_counted<T: Word>(
         self,
         a: SumTree<T>,
         b: SumTree<T>,
@@ -181,7 +181,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
 
 /// Returns whether a dense node has an entry.
 #[device(track_caller)]
-fn has<T: Element>(side: SumTree<T>, handle: NodeHandle, coordinates: u32) -> bool {
+fn has<T: Word>(side: SumTree<T>, handle: NodeHandle, coordinates: u32) -> bool {
     let (row, col) = layout::unpack(coordinates);
     side.node(handle).slots.load(side.slot_of(row, col) as usize).to_bits() != 0
 }
@@ -192,7 +192,7 @@ const BATCH: usize = 2;
 /// Calls `visit` with the coordinates in the sum and the slot of each entry of a sparse node, over the block's threads; slots
 /// are zero unless `HAS_SLOTS`.
 #[device(track_caller)]
-fn for_each_entry<T: Element, const BLOCK: usize, const HAS_SLOTS: bool>(
+fn for_each_entry<T: Word, const BLOCK: usize, const HAS_SLOTS: bool>(
     side: SumTree<T>,
     handle: NodeHandle,
     visit: impl Fn(u32, T),

@@ -1,6 +1,6 @@
 //! Counts the entries of pairs of sparse nodes that are not large: a warp marks those of A in a bitmap, and looks up those
 //! of B.
-use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
+use evenpath_simt::{device, thread, warp, Arena, Shared, Word};
 
 use super::side::{NodeHandle, NodePair, SumTree};
 use super::{large, small};
@@ -53,7 +53,7 @@ impl WarpBitmap {
 
     /// Returns the number of entries of the union.
     #[device(track_caller)]
-    pub(super) fn count<T: Element>(self, a: SumTree<T>, b: SumTree<T>, pair: NodePair) -> u32 {
+    pub(super) fn count<T: Word>(self, a: SumTree<T>, b: SumTree<T>, pair: NodePair) -> u32 {
         if pair.a.len == 0 || pair.b.len == 0 {
             return pair.a.len + pair.b.len;
         }

@@ -1,6 +1,6 @@
 //! Distribution of pairs over threads, warps and blocks.
 
-use evenpath_simt::{device, parameters, thread, warp, Element, Global, Shared};
+use evenpath_simt::{device, parameters, thread, warp, Global, Shared, Word};
 
 use super::levels::{LevelTile, SumLevels};
 use super::side::{NodeHandle, NodePair, SumTree};
@@ -9,7 +9,7 @@ use crate::hisparse::node::Pool;
 
 parameters! {
     /// The pairs of nodes on one level of two trees that are added.
-    pub struct NodePairs<T: Element> {
+    pub struct NodePairs<T: Word> {
         /// A's pool.
         pub a: Pool<T>,
         /// B's pool.
@@ -27,7 +27,7 @@ parameters! {
     }
 }
 
-impl<T: Element> NodePairs<T> {
+impl<T: Word> NodePairs<T> {
     /// Both trees.
     #[device]
     pub(super) fn sides(self) -> (SumTree<T>, SumTree<T>) {

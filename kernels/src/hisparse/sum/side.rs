@@ -1,6 +1,6 @@
 //! The trees of a sum, and the nodes of both at one position.
 
-use evenpath_simt::{device, thread, Element, Packet};
+use evenpath_simt::{device, thread, Packet, Word};
 
 use crate::block::strided::each_loaded;
 use crate::hisparse::layout;
@@ -8,7 +8,7 @@ use crate::hisparse::node::{Node, Pool};
 
 /// One of the trees.
 #[derive(Clone, Copy)]
-pub(super) struct SumTree<T: Element> {
+pub(super) struct SumTree<T: Word> {
     pub(super) pool: Pool<T>,
     pub(super) is_transposed: bool,
     pub(super) d_log2: u32,
@@ -39,7 +39,7 @@ impl NodeHandle {
     }
 }
 
-impl<T: Element> SumTree<T> {
+impl<T: Word> SumTree<T> {
     #[device(track_caller)]
     pub(super) fn handle(self, reference: u32) -> NodeHandle {
         let is_dense = layout::kind(reference) == layout::DENSE;

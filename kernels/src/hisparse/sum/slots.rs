@@ -1,5 +1,5 @@
 //! A block reads the slots of dense nodes, in the order of the sum.
-use evenpath_simt::{device, thread, Element};
+use evenpath_simt::{device, thread, Word};
 
 use super::side::{NodeHandle, NodePair, SumTree};
 use crate::unroll::unroll;
@@ -21,7 +21,7 @@ pub(super) struct DenseSlots<T> {
 
 /// Calls `visit` in whole warps, which together cover every position.
 #[device(track_caller)]
-pub(super) fn for_each<T: Element, const BLOCK: usize>(
+pub(super) fn for_each<T: Word, const BLOCK: usize>(
     a: SumTree<T>,
     b: SumTree<T>,
     pair: NodePair,
@@ -43,7 +43,7 @@ pub(super) fn for_each<T: Element, const BLOCK: usize>(
 }
 
 #[device(track_caller)]
-fn load<T: Element>(side: SumTree<T>, handle: NodeHandle, row: u32, col: u32) -> [T; BATCH] {
+fn load<T: Word>(side: SumTree<T>, handle: NodeHandle, row: u32, col: u32) -> [T; BATCH] {
     let (node, is_dense) = (side.node(handle), handle.is_dense());
     let mut slots = [T::ZERO; BATCH];
     if side.is_transposed {

@@ -1,6 +1,6 @@
 //! Pairs of sparse nodes that are not large, merged by a warp, which counts the entries of the other node before each
 //! entry.
-use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
+use evenpath_simt::{device, thread, warp, Arena, Shared, Word};
 
 use super::side::{NodeHandle, NodePair, SumTree};
 use super::sink::{Sink, SumPlace};
@@ -67,7 +67,7 @@ impl PairKeys {
 
     /// Passes all entries to the sink.
     #[device(track_caller)]
-    pub(super) fn merge<T: Element>(self, a: SumTree<T>, b: SumTree<T>, pair: NodePair, sink: &impl Sink<T>) {
+    pub(super) fn merge<T: Word>(self, a: SumTree<T>, b: SumTree<T>, pair: NodePair, sink: &impl Sink<T>) {
         if b.is_transposed {
             // A's keys are not there yet.
             stage(b, pair.b, self.a, true);
@@ -94,7 +94,7 @@ impl PairKeys {
     /// Passes on the entries of B that A lacks, keeps their keys, and returns their number. Records the slots of the others in
     /// A's keys.
     #[device(track_caller)]
-    fn hand_on_new<T: Element>(self, pair: NodePair, node_b: Node<T>, sink: &impl Sink<T>) -> u32 {
+    fn hand_on_new<T: Word>(self, pair: NodePair, node_b: Node<T>, sink: &impl Sink<T>) -> u32 {
         let mut new = 0;
         let mut base = 0;
         // The number of keys of A that come before all keys from here on.
@@ -144,7 +144,7 @@ const BATCH: usize = 4;
 
 /// Writes the keys of a node in the order of its slots, with their slots if asked for.
 #[device(track_caller)]
-fn stage<T: Element>(side: SumTree<T>, handle: NodeHandle, keys: Shared<u32>, with_slots: bool) {
+fn stage<T: Word>(side: SumTree<T>, handle: NodeHandle, keys: Shared<u32>, with_slots: bool) {
     side.each_entry::<BATCH>(handle, |at, coordinates| {
         let slot = if with_slots { at } else { 0 };
         keys.store(at as usize, coordinates << SHIFT | slot);

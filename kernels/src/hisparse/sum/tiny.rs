@@ -1,5 +1,5 @@
 //! Pairs of nodes with a few entries, merged by a thread, which compares each entry with all others.
-use evenpath_simt::{device, Element};
+use evenpath_simt::{device, Word};
 
 use super::side::{NodeHandle, NodePair, SumTree};
 use super::sink::{Sink, SumPlace};
@@ -19,7 +19,7 @@ pub(super) fn takes(handle: NodeHandle) -> bool {
 }
 
 #[device]
-fn coordinates<T: Element>(side: SumTree<T>, handle: NodeHandle, none: u32) -> [u32; LIMIT] {
+fn coordinates<T: Word>(side: SumTree<T>, handle: NodeHandle, none: u32) -> [u32; LIMIT] {
     let mut all = [none; LIMIT];
     for entry in 0..LIMIT {
         // After the two half words of the count.
@@ -33,7 +33,7 @@ fn coordinates<T: Element>(side: SumTree<T>, handle: NodeHandle, none: u32) -> [
 
 /// Returns the number of entries of the union.
 #[device]
-pub(super) fn count<T: Element>(a: SumTree<T>, b: SumTree<T>, pair: NodePair) -> u32 {
+pub(super) fn count<T: Word>(a: SumTree<T>, b: SumTree<T>, pair: NodePair) -> u32 {
     let (of_a, of_b) = (coordinates(a, pair.a, NONE[0]), coordinates(b, pair.b, NONE[1]));
     let mut count = pair.a.len + pair.b.len;
     for i in 0..LIMIT {
@@ -46,7 +46,7 @@ pub(super) fn count<T: Element>(a: SumTree<T>, b: SumTree<T>, pair: NodePair) ->
 
 /// Passes all entries to the sink.
 #[device(track_caller)]
-pub(super) fn merge<T: Element>(a: SumTree<T>, b: SumTree<T>, pair: NodePair, sink: &impl Sink<T>) {
+pub(super) fn merge<T: Word>(a: SumTree<T>, b: SumTree<T>, pair: NodePair, sink: &impl Sink<T>) {
     let nodes = (a.node(pair.a), b.node(pair.b));
     let (mut slots_a, mut slots_b) = ([T::ZERO; LIMIT], [T::ZERO; LIMIT]);
     for entry in 0..LIMIT {

@@ -1,6 +1,7 @@
 //! The sums of the parts of heavy rows.
 
-use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Global, GlobalMut, Shared};
 
 use crate::spmv::PathTile;
 use crate::{GlobalPattern, Offset};
@@ -8,7 +9,7 @@ use crate::{GlobalPattern, Offset};
 kernel! {
     /// Adds the sums of further parts of rows to those of the first, in their order: one block per tile of row ends plus nonzeros
     /// of the mask.
-    pub struct SpgemmMaskedAddParts<V: Float, O: Offset> {
+    pub struct SpgemmMaskedAddParts<V: Arithmetic, O: Offset> {
         /// The mask.
         pub mask: GlobalPattern<O>,
         /// First row of each tile, and `rows` at the end.
@@ -22,10 +23,13 @@ kernel! {
     }
     shared: BLOCK * ITEMS * 4;
     body: SpgemmMaskedAddParts::add_parts::<BLOCK, ITEMS>;
-    entry: spgemm_masked_add_parts_{V}_{O} in spgemm_masked_{V}: V in [f32, f64], O in [u32, u64], 256 x 4;
+    entries: {
+        spgemm_masked_add_parts_{V}_{O} in spgemm_masked_{V}: V in [f32, f64], O in [u32, u64], 256 x 4;
+        spgemm_masked_add_parts_{V}_{O} in spgemm_masked_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 256 x 4;
+    }
 }
 
-impl<V: Float, O: Offset> SpgemmMaskedAddParts<V, O> {
+impl<V: Arithmetic, O: Offset> SpgemmMaskedAddParts<V, O> {
     #[device]
     fn add_parts<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let Self { mask, first_sums, .. } = self;

@@ -1,6 +1,7 @@
 //! The products of a tile.
 
-use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, Global, GlobalMut};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Element, Global, GlobalMut};
 
 use super::parts::{RowPart, WeighedRows, TILE};
 use super::stage::{stage_bytes, EntryStage, StagedEntry};
@@ -12,7 +13,7 @@ const IN_FLIGHT: usize = 2;
 
 kernel! {
     /// Adds up the products at the entries of a mask: one warp per tile of [`TILE`] of the weight of A's entries.
-    pub struct SpgemmMaskedMultiply<V: Float, O: Offset> {
+    pub struct SpgemmMaskedMultiply<V: Arithmetic, O: Offset> {
         /// A.
         pub a: GlobalCsr<V, O>,
         /// B, whose columns ascend within rows.
@@ -30,7 +31,10 @@ kernel! {
     }
     shared: BLOCK * stage_bytes(V::SIZE);
     body: SpgemmMaskedMultiply::multiply::<BLOCK>;
-    entry: spgemm_masked_multiply_{V}_{O} in spgemm_masked_{V}: V in [f32, f64], O in [u32, u64], 128 x 1;
+    entries: {
+        spgemm_masked_multiply_{V}_{O} in spgemm_masked_{V}: V in [f32, f64], O in [u32, u64], 128 x 1;
+        spgemm_masked_multiply_{V}_{O} in spgemm_masked_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 128 x 1;
+    }
 }
 
 /// Sums, one per entry of the mask.
@@ -59,7 +63,7 @@ struct Hit<V> {
     is_some: bool,
 }
 
-impl<V: Float, O: Offset> SpgemmMaskedMultiply<V, O> {
+impl<V: Arithmetic, O: Offset> SpgemmMaskedMultiply<V, O> {
     #[device]
     fn multiply<const BLOCK: usize>(self, mut arena: Arena) {
         // 1. Find the rows that begin in the warp's tile.
@@ -182,7 +186,7 @@ impl<V: Float, O: Offset> SpgemmMaskedMultiply<V, O> {
     }
 }
 
-impl<V: Float> MaskSums<V> {
+impl<V: Arithmetic> MaskSums<V> {
     /// Adds the products of the lanes, those of one sum in the order of lanes. Called by the whole warp, which is synchronized after.
     #[device(track_caller)]
     fn add(self, hit: Hit<V>) {

@@ -1,6 +1,6 @@
 //! The entries of C, by tiles of whole rows.
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Global, GlobalMut, Shared};
 
 use super::expansion::{Expansion, RowTile};
 use crate::block::count_scan::CountScan;
@@ -19,7 +19,7 @@ kernel! {
     /// Tile `t` has the rows before which there are at least `t * tile_products` products and fewer than
     /// `(t + 1) * tile_products`. No tile may have more products than a block has items: `tile_products` and the longest row's
     /// together are at most one more.
-    pub struct MultiplyTiles<V: Float, O: Offset> {
+    pub struct MultiplyTiles<V: Arithmetic, O: Offset> {
         /// A.
         pub a: GlobalCsr<V, O>,
         /// B, whose columns ascend within rows; it has fewer than 2³² nonzeros.
@@ -87,7 +87,7 @@ struct ThreadProducts<V, const ITEMS: usize> {
     heads: u32,
 }
 
-impl<V: Float, O: Offset> MultiplyTiles<V, O> {
+impl<V: Arithmetic, O: Offset> MultiplyTiles<V, O> {
     #[device]
     fn multiply_tiles<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         // 1. Lay out shared memory.
@@ -174,7 +174,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
     }
 }
 
-impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS> {
+impl<V: Arithmetic, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS> {
     /// Sorts the products, marks those that begin an entry, and loads the factors of all.
     #[device(track_caller)]
     fn sort<K: RadixKey>(

@@ -1,6 +1,7 @@
 //! Values of long rows of C whose products' destinations are known: one warp per part.
 
-use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Global, GlobalMut, Shared};
 
 use super::entries::{Operand, RowEntries};
 use super::ranked::{part_len, RowParts};
@@ -24,7 +25,7 @@ pub const fn add_ranked_shared_bytes(sums: u32, value_bytes: u32, offset_bytes: 
 
 kernel! {
     /// Adds up the products of parts of rows of C at their destinations, those of each entry in the order of A's entries.
-    pub struct SpgemmAddRanked<V: Float, O: Offset> {
+    pub struct SpgemmAddRanked<V: Arithmetic, O: Offset> {
         /// A.
         pub a: GlobalCsr<V, O>,
         /// B.
@@ -50,10 +51,13 @@ kernel! {
     }
     shared: 0;
     body: SpgemmAddRanked::add_ranked;
-    entry: spgemm_add_ranked_{V}_{O} in spgemm_ranks: V in [f32, f64], O in [u32, u64], 32 x 1 resident 32;
+    entries: {
+        spgemm_add_ranked_{V}_{O} in spgemm_ranks: V in [f32, f64], O in [u32, u64], 32 x 1 resident 32;
+        spgemm_add_ranked_{V}_{O} in spgemm_ranks_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 32 x 1 resident 16;
+    }
 }
 
-impl<V: Float, O: Offset> SpgemmAddRanked<V, O> {
+impl<V: Arithmetic, O: Offset> SpgemmAddRanked<V, O> {
     #[device]
     fn add_ranked(self, _: Arena) {
         // 1. Find the warp's part, and clear its sums.
@@ -127,7 +131,7 @@ struct StageExtent {
     lanes_log2: u32,
 }
 
-impl<V: Float, O: Offset> EntryStage<V, O> {
+impl<V: Arithmetic, O: Offset> EntryStage<V, O> {
     #[device]
     fn take(arena: &mut Arena) -> Self {
         Self {

@@ -1,6 +1,7 @@
 //! Rows of few columns: a group of lanes per row, with a hash table in shared memory.
 
-use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, GlobalMut, Shared};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Element, GlobalMut, Shared};
 
 use super::entries::{Operand, RowEntries};
 use super::hash_table::HashTable;
@@ -64,7 +65,7 @@ impl<O: Offset> SpgemmHashCount<O> {
 
 kernel! {
     /// Computes rows of C: `1 << lanes_log2` lanes per row.
-    pub struct SpgemmHashFill<V: Float, O: Offset> {
+    pub struct SpgemmHashFill<V: Arithmetic, O: Offset> {
         /// A.
         pub a: GlobalCsr<V, O>,
         /// B, whose columns ascend within rows.
@@ -80,10 +81,13 @@ kernel! {
     }
     shared: 0;
     body: SpgemmHashFill::fill_rows::<BLOCK>;
-    entry: spgemm_hash_fill_{V}_{O} in spgemm_fill_{V}_{O}: V in [f32, f64], O in [u32, u64], 256 x 1;
+    entries: {
+        spgemm_hash_fill_{V}_{O} in spgemm_fill_{V}_{O}: V in [f32, f64], O in [u32, u64], 256 x 1;
+        spgemm_hash_fill_{V}_{O} in spgemm_fill_{V}_{O}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 256 x 1;
+    }
 }
 
-impl<V: Float, O: Offset> SpgemmHashFill<V, O> {
+impl<V: Arithmetic, O: Offset> SpgemmHashFill<V, O> {
     #[device]
     fn fill_rows<const BLOCK: usize>(self, _: Arena) {
         // 1. Clear the tables and sums of the block's rows.
@@ -235,7 +239,7 @@ impl<const BLOCK: usize> LaneGroup<BLOCK> {
 
     /// Moves the columns of a table, and their sums, to the front. Returns the columns.
     #[device(track_caller)]
-    fn compact<V: Float>(self, table: HashTable, sums: Shared<V>) -> Shared<u32> {
+    fn compact<V: Arithmetic>(self, table: HashTable, sums: Shared<V>) -> Shared<u32> {
         let columns = table.columns();
         let shift = thread::lane() - self.lane;
         let below = (1 << self.lane) - 1;
@@ -264,7 +268,7 @@ impl<const BLOCK: usize> LaneGroup<BLOCK> {
 
     /// Stores columns and their sums to a row of C, each at its place among the columns.
     #[device(track_caller)]
-    fn store_sorted<V: Float>(
+    fn store_sorted<V: Arithmetic>(
         self,
         columns: Shared<u32>,
         sums: Shared<V>,

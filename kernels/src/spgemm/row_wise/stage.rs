@@ -7,7 +7,7 @@
 //!    are added (`WindowStage::load`).
 //! 4. Rows of B side by side take turns, so that the products of a sum are added in the order of A's entries (`WindowStage::add_in_turn`).
 
-use evenpath_simt::{device, thread, warp, Arena, Float, GlobalMut, Shared};
+use evenpath_simt::{device, thread, warp, Arena, Arithmetic, GlobalMut, Shared};
 
 use super::bitmap::Bitmap;
 use super::entries::{Operand, RowEntries};
@@ -141,7 +141,7 @@ impl<O: Offset, const BLOCK: usize> WindowStage<O, BLOCK> {
 
     /// Returns the thread's entry of B in a step; none after the last step.
     #[device(track_caller)]
-    fn load<V: Float>(self, b: GlobalCsr<V, O>, at: StageStep, staged: u32) -> InB<V> {
+    fn load<V: Arithmetic>(self, b: GlobalCsr<V, O>, at: StageStep, staged: u32) -> InB<V> {
         if at.entry >= staged {
             return InB { column: 0, right: V::ZERO, is_some: false };
         }
@@ -158,7 +158,13 @@ impl<O: Offset, const BLOCK: usize> WindowStage<O, BLOCK> {
 
     /// Adds a step's products to their sums, one row of B after the other. Called by every thread; ends with a barrier.
     #[device(track_caller)]
-    fn add_in_turn<V: Float>(self, sums: WindowSums<V>, slot: u32, (left, right): (V, V), is_there: bool) {
+    fn add_in_turn<V: Arithmetic>(
+        self,
+        sums: WindowSums<V>,
+        slot: u32,
+        (left, right): (V, V),
+        is_there: bool,
+    ) {
         let group = thread::index() >> self.lanes_log2;
         // Consecutive turns within a warp.
         let in_warp = (thread::WARP_SIZE >> self.lanes_log2).max(1);
@@ -199,7 +205,7 @@ impl<O: Offset, const BLOCK: usize> WindowStage<O, BLOCK> {
     }
 }
 
-impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
+impl<V: Arithmetic, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
     #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, lanes_log2: u32) -> Self {
         let lefts = arena.take(BLOCK);
@@ -289,7 +295,7 @@ pub(super) struct WindowSums<V> {
     pub(super) in_shared: bool,
 }
 
-impl<V: Float> WindowSums<V> {
+impl<V: Arithmetic> WindowSums<V> {
     #[device(track_caller)]
     pub(super) fn clear(self, place: u32) {
         if self.in_shared {

@@ -1,6 +1,7 @@
 //! Rows of any size: one block per row, one bit per column.
 
-use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut, Shared};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, GlobalMut, Shared};
 
 use super::bitmap::{Bitmap, PACKET};
 use super::rows::{each, ResultEntries, RowList};
@@ -25,8 +26,8 @@ pub const fn window_shared_bytes(
         + block / 32 * 4
         + block * (offset_bytes + value_bytes + 8)
         + sums * value_bytes;
-    // Padding for arrays of 8-byte elements after one of 4-byte elements.
-    bytes + 8
+    // Padding for arrays of 8-byte elements after one of 4-byte elements, and of 16-byte elements after one of either.
+    bytes + if value_bytes > 8 { 24 } else { 8 }
 }
 
 kernel! {
@@ -82,7 +83,7 @@ impl<O: Offset> SpgemmWindowCount<O> {
 
 kernel! {
     /// Computes rows of C: one block per row.
-    pub struct SpgemmWindowFill<V: Float, O: Offset> {
+    pub struct SpgemmWindowFill<V: Arithmetic, O: Offset> {
         /// A.
         pub a: GlobalCsr<V, O>,
         /// B, whose columns ascend within rows.
@@ -102,11 +103,15 @@ kernel! {
     }
     shared: 0;
     body: SpgemmWindowFill::fill_row::<BLOCK>;
-    entry: spgemm_window_fill_{V}_{O}_{B} in spgemm_fill_{V}_{O}:
-        (B, R) in [(32, 28), (128, 8), (512, 2)], V in [f32, f64], O in [u32, u64], B x 1 resident R;
+    entries: {
+        spgemm_window_fill_{V}_{O}_{B} in spgemm_fill_{V}_{O}:
+            (B, R) in [(32, 28), (128, 8), (512, 2)], V in [f32, f64], O in [u32, u64], B x 1 resident R;
+        spgemm_window_fill_{V}_{O}_{B} in spgemm_fill_{V}_{O}:
+            (B, R) in [(32, 16), (128, 4), (512, 1)], V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], B x 1 resident R;
+    }
 }
 
-impl<V: Float, O: Offset> SpgemmWindowFill<V, O> {
+impl<V: Arithmetic, O: Offset> SpgemmWindowFill<V, O> {
     #[device]
     fn fill_row<const BLOCK: usize>(self, _: Arena) {
         // 1. Lay out shared memory, and find the block's row.

@@ -1,7 +1,7 @@
 //! Global sort: all products are expanded in global memory and sorted there together. The publication compares with this
 //! method (expansion, sorting and compression: Bell, Dalton, Olson, SIAM J. Sci. Comput. 34, 2012).
 
-use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Global, GlobalMut};
 
 use super::expansion::ListedEntries;
 use crate::block::search::partition_point;
@@ -9,7 +9,7 @@ use crate::{GlobalCsr, Offset};
 
 kernel! {
     /// Computes all products, in the order of A's entries, with a key each: the row above the column. One block per tile.
-    pub struct ExpandProducts<V: Float, O: Offset> {
+    pub struct ExpandProducts<V: Arithmetic, O: Offset> {
         /// The listed entries of A.
         pub entries: ListedEntries<O>,
         /// Values of A.
@@ -28,7 +28,7 @@ kernel! {
     entry: spgemm_expand_products_{V}_{O} in spgemm_global_sort: V in [f32, f64], O in [u32, u64], 256 x 8;
 }
 
-impl<V: Float, O: Offset> ExpandProducts<V, O> {
+impl<V: Arithmetic, O: Offset> ExpandProducts<V, O> {
     #[device]
     fn expand_products<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let Self { entries, a_values, b, keys, products, column_bits } = self;

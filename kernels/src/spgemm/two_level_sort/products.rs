@@ -1,7 +1,7 @@
 //! Product compute: computes the products, adds them up in the order of the block sort, and stores each sum at its place in
 //! C or in the global sort.
 use evenpath_simt::{
-    device, kernel, parameters, thread, Aligned16, Arena, Element, Float, Global, GlobalMut, Shared,
+    device, kernel, parameters, thread, Aligned16, Arena, Arithmetic, Element, Global, GlobalMut, Shared,
 };
 
 use super::block_sort::{BEGINS_ENTRY, TILE_WORDS};
@@ -74,7 +74,7 @@ const fn product_bytes<const BLOCK: usize, const ITEMS: usize>(value_bytes: usiz
 kernel! {
     /// Computes the products of each tile and adds up those of each entry, in an order that depends only on the patterns: one
     /// block per tile.
-    pub struct AddProducts<V: Float, O: Offset> {
+    pub struct AddProducts<V: Arithmetic, O: Offset> {
         /// The listed entries of A.
         pub entries: ListedEntries<O>,
         /// Values of A, starting at the first multiplied row.
@@ -101,7 +101,7 @@ kernel! {
     entry: spgemm_add_products_{V}_{O} in spgemm_two_level_sort: V in [f32, f64], O in [u32, u64], 256 x 8;
 }
 
-impl<V: Float, O: Offset> AddProducts<V, O> {
+impl<V: Arithmetic, O: Offset> AddProducts<V, O> {
     #[device]
     fn add_products<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         // 1. Compute the tile's products, in the order of A's entries.
@@ -168,7 +168,7 @@ struct ProductBlock<V, const BLOCK: usize, const ITEMS: usize> {
     scan: CountScan<u32, BLOCK>,
 }
 
-impl<V: Float, const BLOCK: usize, const ITEMS: usize> ProductBlock<V, BLOCK, ITEMS> {
+impl<V: Arithmetic, const BLOCK: usize, const ITEMS: usize> ProductBlock<V, BLOCK, ITEMS> {
     /// Writes the products in the order of A's entries, and zeros after the last product.
     #[device(track_caller)]
     fn compute<O: Offset>(

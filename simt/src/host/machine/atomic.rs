@@ -43,7 +43,7 @@ atomic! {
 }
 
 #[track_caller]
-fn update<T: Element>(access: AtomicAccess, update: impl Fn(u64) -> u64) -> T {
+fn update<T: AtomicElement>(access: AtomicAccess, update: impl Fn(u64) -> u64) -> T {
     let line = Location::caller();
     note_use(Use::Write, access.address, T::SIZE);
     with_lane(|lane| {

@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::checks::checked;
-use crate::element::{Element, Packet};
+use crate::element::{Element, Packet, Words};
 use crate::host::block::{with_lane, Copy16};
 use crate::host::fault::{AccessKind, FaultKind};
 use crate::host::read_only::Use;
@@ -12,25 +12,55 @@ use crate::host::read_only::Use;
 pub trait Access {}
 impl<T> Access for T {}
 
+/// Returns the address of a word of the element at an address.
+#[inline]
+fn word_address<T: Element>(address: u64, index: usize) -> u64 {
+    address + (index * T::WORD_SIZE) as u64
+}
+
+/// Checks the alignment of an element of several words; memory checks that of a word.
+#[inline]
+#[track_caller]
+fn check_words<T: Element>(address: u64) {
+    if T::Words::COUNT > 1 {
+        check_alignment::<T, 1>(address);
+    }
+}
+
 #[inline]
 #[track_caller]
 pub(crate) fn load<T: Element>(address: u64) -> T {
+    check_words::<T>(address);
     let line = Location::caller();
     with_lane(|lane| {
         let (memory, by) = (lane.block.launch.memory, &lane.block.observer);
-        checked(lane, lane.block.launch.weak.before_plain_access(by, address), line);
-        T::from_bits(checked(lane, memory.block_load(address, T::SIZE, by), line))
+        T::from_bits(T::Words::from_fn(|index| {
+            let address = word_address::<T>(address, index);
+            checked(lane, lane.block.launch.weak.before_plain_access(by, address), line);
+            checked(lane, memory.block_load(address, T::WORD_SIZE, by), line)
+        }))
     })
 }
 
 #[inline]
 #[track_caller]
 pub(crate) fn load_read_only<T: Element>(address: u64) -> T {
-    let line = Location::caller();
     note_use(Use::ReadOnlyLoad, address, T::SIZE);
+    operation_load(address)
+}
+
+/// Loads for the launch's operation.
+#[inline]
+#[track_caller]
+fn operation_load<T: Element>(address: u64) -> T {
+    check_words::<T>(address);
+    let line = Location::caller();
     with_lane(|lane| {
         let (memory, operation) = (lane.block.launch.memory, lane.block.launch.operation);
-        T::from_bits(checked(lane, memory.operation_load(address, T::SIZE, operation), line))
+        T::from_bits(T::Words::from_fn(|index| {
+            let address = word_address::<T>(address, index);
+            checked(lane, memory.operation_load(address, T::WORD_SIZE, operation), line)
+        }))
     })
 }
 
@@ -94,11 +124,15 @@ pub(crate) fn load_streaming_4<T: Element>(address: u64) -> [T; 4] {
 #[track_caller]
 pub(crate) fn store<T: Element>(address: u64, value: T) {
     note_use(Use::Write, address, T::SIZE);
+    check_words::<T>(address);
     let line = Location::caller();
     with_lane(|lane| {
         let (memory, by) = (lane.block.launch.memory, &lane.block.observer);
-        checked(lane, lane.block.launch.weak.before_plain_access(by, address), line);
-        checked(lane, memory.block_store(address, T::SIZE, value.to_bits(), by), line);
+        for index in 0..T::Words::COUNT {
+            let address = word_address::<T>(address, index);
+            checked(lane, lane.block.launch.weak.before_plain_access(by, address), line);
+            checked(lane, memory.block_store(address, T::WORD_SIZE, value.to_bits().word(index), by), line);
+        }
     });
 }
 
@@ -125,8 +159,11 @@ fn check_packet(address: u64) {
 fn gather_packet<T: Element>(mut load: impl FnMut(usize) -> T) -> Packet {
     let mut packet = [0; 2];
     for index in 0..16 / T::SIZE {
-        let (word, shift) = in_packet::<T>(index);
-        packet[word] |= load(index).to_bits() << shift;
+        let (first, shift) = in_packet::<T>(index);
+        let bits = load(index).to_bits();
+        for word in 0..T::Words::COUNT {
+            packet[first + word] |= bits.word(word) << shift;
+        }
     }
     packet
 }
@@ -134,8 +171,8 @@ fn gather_packet<T: Element>(mut load: impl FnMut(usize) -> T) -> Packet {
 #[track_caller]
 fn scatter_packet<T: Element>(packet: Packet, mut store: impl FnMut(usize, T)) {
     for index in 0..16 / T::SIZE {
-        let (word, shift) = in_packet::<T>(index);
-        store(index, T::from_bits(packet[word] >> shift));
+        let (first, shift) = in_packet::<T>(index);
+        store(index, T::from_bits(T::Words::from_fn(|word| packet[first + word] >> shift)));
     }
 }
 
@@ -163,14 +200,7 @@ pub(crate) fn load_read_only_16_if<T: Element>(address: u64, condition: bool) ->
 #[track_caller]
 pub(crate) fn load_streaming_16<T: Element>(address: u64) -> Packet {
     check_packet(address);
-    let line = Location::caller();
-    gather_packet(|index| {
-        let address = address + (index * T::SIZE) as u64;
-        with_lane(|lane| {
-            let (memory, operation) = (lane.block.launch.memory, lane.block.launch.operation);
-            T::from_bits(checked(lane, memory.operation_load(address, T::SIZE, operation), line))
-        })
-    })
+    gather_packet(|index| operation_load::<T>(address + (index * T::SIZE) as u64))
 }
 
 #[track_caller]
@@ -183,10 +213,7 @@ pub(crate) fn store_streaming_16<T: Element>(address: u64, packet: Packet) {
 pub(crate) fn shared_load_16<T: Element>(address: u32) -> Packet {
     check_packet(u64::from(address));
     let line = Location::caller();
-    gather_packet(|index| {
-        let address = address + (index * T::SIZE) as u32;
-        T::from_bits(shared_access_at(line, AccessKind::Read, address, T::SIZE, |old| old))
-    })
+    gather_packet(|index| shared_load_at::<T>(line, address + (index * T::SIZE) as u32))
 }
 
 #[track_caller]
@@ -194,8 +221,7 @@ pub(crate) fn shared_store_16<T: Element>(address: u32, packet: Packet) {
     check_packet(u64::from(address));
     let line = Location::caller();
     scatter_packet(packet, |index, value: T| {
-        let address = address + (index * T::SIZE) as u32;
-        shared_access_at(line, AccessKind::Write, address, T::SIZE, |_| value.to_bits());
+        shared_store_at(line, address + (index * T::SIZE) as u32, value);
     });
 }
 
@@ -205,7 +231,7 @@ pub(crate) fn shared_copy_16<T: Element>(address: u32, from: u64) {
     check_packet(u64::from(address));
     let line = Location::caller();
     let packet = load_streaming_16::<T>(from);
-    with_lane(|lane| lane.copies.borrow_mut().push(Copy16 { address, size: T::SIZE, packet, line }));
+    with_lane(|lane| lane.copies.borrow_mut().push(Copy16 { address, size: T::WORD_SIZE, packet, line }));
 }
 
 pub(crate) fn await_copies() {
@@ -273,13 +299,31 @@ fn shared_access_at(
 }
 
 #[inline]
+fn shared_load_at<T: Element>(line: &'static Location<'static>, address: u32) -> T {
+    T::from_bits(T::Words::from_fn(|index| {
+        let address = address + (index * T::WORD_SIZE) as u32;
+        shared_access_at(line, AccessKind::Read, address, T::WORD_SIZE, |old| old)
+    }))
+}
+
+#[inline]
+fn shared_store_at<T: Element>(line: &'static Location<'static>, address: u32, value: T) {
+    for index in 0..T::Words::COUNT {
+        let address = address + (index * T::WORD_SIZE) as u32;
+        shared_access_at(line, AccessKind::Write, address, T::WORD_SIZE, |_| value.to_bits().word(index));
+    }
+}
+
+#[inline]
 #[track_caller]
 pub(crate) fn shared_load<T: Element>(address: u32) -> T {
-    T::from_bits(shared_access(AccessKind::Read, address, T::SIZE, |old| old))
+    check_words::<T>(u64::from(address));
+    shared_load_at(Location::caller(), address)
 }
 
 #[inline]
 #[track_caller]
 pub(crate) fn shared_store<T: Element>(address: u32, value: T) {
-    shared_access(AccessKind::Write, address, T::SIZE, |_| value.to_bits());
+    check_words::<T>(u64::from(address));
+    shared_store_at(Location::caller(), address, value);
 }

@@ -15,7 +15,7 @@ use std::arch::x86_64::{
 use evenpath_simt::ScalarType;
 
 use super::values::add_values;
-use crate::Value;
+use crate::Scalar;
 use crate::cpu::spgemm::instructions::{FLAGS, POSITION_BITS, Sorter, Vectors};
 
 /// Columns in a register.
@@ -70,7 +70,7 @@ impl Vectors for Avx2Sort {
 
     #[inline]
     #[target_feature(enable = "avx2,bmi1,popcnt")]
-    unsafe fn add_products<V: Value>(
+    unsafe fn add_products<V: Scalar>(
         sorter: &mut Sorter<V>,
         before: usize,
         first: u32,
@@ -97,7 +97,7 @@ impl Vectors for Avx2Sort {
 
     #[inline]
     #[target_feature(enable = "avx2,bmi1,popcnt")]
-    unsafe fn sort_products<V: Value>(
+    unsafe fn sort_products<V: Scalar>(
         sorter: &mut Sorter<V>,
         count: usize,
         first: u32,
@@ -186,7 +186,7 @@ fn first_lanes(count: usize) -> __m256i {
 /// Pointers are to that many values, and to 8 elements.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn multiply<V: Value>(left: V, from: *const V, count: usize, to: *mut V) {
+unsafe fn multiply<V: Scalar>(left: V, from: *const V, count: usize, to: *mut V) {
     // SAFETY: guaranteed by the caller; masks are in the table.
     unsafe {
         if V::TYPE == ScalarType::F32 {
@@ -208,7 +208,7 @@ unsafe fn multiply<V: Value>(left: V, from: *const V, count: usize, to: *mut V) 
 /// Writes the entries of sorted products.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-fn add_sorted<V: Value>(
+fn add_sorted<V: Scalar>(
     sorter: &Sorter<V>,
     count: usize,
     first: u32,

@@ -14,7 +14,7 @@ use std::arch::x86_64::{
 use evenpath_simt::ScalarType;
 
 use super::values::add_values;
-use crate::Value;
+use crate::Scalar;
 use crate::cpu::spgemm::instructions::{FLAGS, POSITION_BITS, Sorter, Vectors};
 
 /// Columns in a register.
@@ -58,7 +58,7 @@ impl<const COMPRESSES_BYTES: bool> Vectors for Avx512Sort<COMPRESSES_BYTES> {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
-    unsafe fn add_products<V: Value>(
+    unsafe fn add_products<V: Scalar>(
         sorter: &mut Sorter<V>,
         before: usize,
         first: u32,
@@ -86,7 +86,7 @@ impl<const COMPRESSES_BYTES: bool> Vectors for Avx512Sort<COMPRESSES_BYTES> {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
-    unsafe fn sort_products<V: Value>(
+    unsafe fn sort_products<V: Scalar>(
         sorter: &mut Sorter<V>,
         count: usize,
         first: u32,
@@ -186,7 +186,7 @@ fn first_lanes(count: usize) -> __mmask16 {
 /// Pointers are to values in the mask, and to 16 elements.
 #[inline]
 #[target_feature(enable = "avx512f")]
-unsafe fn multiply<V: Value>(left: V, from: *const V, mask: __mmask16, to: *mut V) {
+unsafe fn multiply<V: Scalar>(left: V, from: *const V, mask: __mmask16, to: *mut V) {
     // SAFETY: guaranteed by the caller.
     unsafe {
         if V::TYPE == ScalarType::F32 {
@@ -207,7 +207,7 @@ unsafe fn multiply<V: Value>(left: V, from: *const V, mask: __mmask16, to: *mut 
 /// Writes the entries of sorted products.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
-fn add_sorted<V: Value>(
+fn add_sorted<V: Scalar>(
     sorter: &Sorter<V>,
     count: usize,
     first: u32,

@@ -1,13 +1,13 @@
 //! The values of sorted products, which need no vector instructions.
 
-use crate::Value;
+use crate::Scalar;
 use crate::cpu::spgemm::instructions::{POSITION_BITS, Sorter};
 
 /// Adds the products of sorted keys to the values of their entries. Returns the new index of the last entry.
 ///
 /// Bit i of `new` is set if key i begins an entry. `last` is the index of the last entry before, -1 if there is none.
 #[inline]
-pub(super) fn add_values<V: Value>(
+pub(super) fn add_values<V: Scalar>(
     sorter: &Sorter<V>,
     keys: &[u32],
     new: u32,

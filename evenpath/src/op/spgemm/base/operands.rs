@@ -9,23 +9,23 @@ use crate::format::canonical::check_canonical;
 use crate::format::values::ValuesNow;
 use crate::operand::OpError;
 use crate::operand::check::check_shape;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// The matrices of a product `C = A B`, of fitting shapes, on one device, both canonical.
 #[derive(Clone, Copy)]
-pub(in crate::op::spgemm) struct SpgemmOperands<'a, V: Value, O: Offset> {
+pub(in crate::op::spgemm) struct SpgemmOperands<'a, V: Scalar, O: Offset> {
     pub(in crate::op::spgemm) a: &'a DeviceCsr<V, O>,
     pub(in crate::op::spgemm) b: &'a DeviceCsr<V, O>,
 }
 
 /// A product with the values that its matrices have now.
-pub(in crate::op::spgemm) struct SpgemmCall<'a, V: Value, O: Offset> {
+pub(in crate::op::spgemm) struct SpgemmCall<'a, V: Scalar, O: Offset> {
     pub(in crate::op::spgemm) operands: SpgemmOperands<'a, V, O>,
     pub(in crate::op::spgemm) a_values: ValuesNow<'a, V>,
     pub(in crate::op::spgemm) b_values: ValuesNow<'a, V>,
 }
 
-impl<'a, V: Value, O: Offset> SpgemmOperands<'a, V, O> {
+impl<'a, V: Scalar, O: Offset> SpgemmOperands<'a, V, O> {
     /// The operands, if they can be multiplied.
     pub(in crate::op::spgemm) fn check(
         a: &'a DeviceCsr<V, O>,
@@ -57,7 +57,7 @@ impl<'a, V: Value, O: Offset> SpgemmOperands<'a, V, O> {
     }
 }
 
-impl<V: Value, O: Offset> SpgemmCall<'_, V, O> {
+impl<V: Scalar, O: Offset> SpgemmCall<'_, V, O> {
     /// A and B, as kernels take them.
     pub(in crate::op::spgemm) fn views(&self) -> (GlobalCsr<V, O>, GlobalCsr<V, O>) {
         let SpgemmOperands { a, b } = self.operands;

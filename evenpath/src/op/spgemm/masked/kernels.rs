@@ -12,10 +12,10 @@ use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::operation::Operator;
 use crate::sequence::scan::{self, ScanOptions};
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// A product with a mask, on a device with kernels.
-pub(super) struct MaskedProduct<'a, V: Value, M: Value, O: Offset> {
+pub(super) struct MaskedProduct<'a, V: Scalar, M: Scalar, O: Offset> {
     pub(super) product: &'a SpgemmCall<'a, V, O>,
     pub(super) mask: &'a DeviceCsr<M, O>,
 }
@@ -27,7 +27,7 @@ fn scanned(len: usize) -> Requirement {
     Requirement::all_of([counts, counts, Requirement::new(state)])
 }
 
-impl<V: Value, M: Value, O: Offset> MaskedProduct<'_, V, M, O> {
+impl<V: Scalar, M: Scalar, O: Offset> MaskedProduct<'_, V, M, O> {
     /// Computes the values. Waits for the device.
     pub(super) fn multiply(&self, workspace: &Workspace) -> Result<DeviceVec<V>, OpError> {
         let SpgemmOperands { a, b } = self.product.operands;

@@ -12,10 +12,10 @@ use crate::op::spgemm::options::SpgemmOptions;
 use crate::operand::OpError;
 use crate::operand::check::check_shape;
 use crate::operand::requirement::Requirement;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// The entries of `C = AB` where the mask has some.
-pub(in crate::op::spgemm) fn multiply<V: Value, M: Value, O: Offset>(
+pub(in crate::op::spgemm) fn multiply<V: Scalar, M: Scalar, O: Offset>(
     operands: SpgemmOperands<'_, V, O>,
     mask: &DeviceCsr<M, O>,
     options: SpgemmOptions,
@@ -39,7 +39,7 @@ pub(in crate::op::spgemm) fn multiply<V: Value, M: Value, O: Offset>(
 }
 
 /// Refuses a mask that does not fit the product.
-pub(super) fn check_mask<V: Value, M: Value, O: Offset>(
+pub(super) fn check_mask<V: Scalar, M: Scalar, O: Offset>(
     operands: SpgemmOperands<'_, V, O>,
     mask: &DeviceCsr<M, O>,
 ) -> Result<(), OpError> {

@@ -14,7 +14,7 @@ use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::operation::Operator;
 use crate::sequence::scan::{self, ScanOptions};
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// The class of sizes whose rows use large blocks.
 const LARGE: usize = 3;
@@ -24,7 +24,7 @@ const LARGE: usize = 3;
 const MOST_PACKETS: u32 = 512;
 
 /// The kernels of destinations, to be compiled ahead.
-pub(super) fn kernels<V: Value, O: Offset>() -> Kernels {
+pub(super) fn kernels<V: Scalar, O: Offset>() -> Kernels {
     Kernels::default()
         .and::<SpgemmPartWork<O>>()
         .and::<SpgemmRankProducts<O>>()
@@ -60,7 +60,7 @@ fn counting(rows: u32) -> Requirement {
 impl ProductDestinations {
     /// The destinations, if the workspace has room for them; `None` if no row uses windows. Writes the columns of the rows
     /// unless they are known. Waits for the device.
-    pub(super) fn find<V: Value, O: Offset>(
+    pub(super) fn find<V: Scalar, O: Offset>(
         operands: SpgemmOperands<'_, V, O>,
         rows: &ClassifiedRows,
         target: &Target<'_, V>,
@@ -90,7 +90,7 @@ impl ProductDestinations {
 
     /// Returns whether destinations pay off for a single product: if rows have more entries than a block can sum in shared
     /// memory, so that rows of B would be added one after the other in global memory.
-    pub(super) fn pay_at_once<V: Value>(device: &Device, rows: &ClassifiedRows) -> bool {
+    pub(super) fn pay_at_once<V: Scalar>(device: &Device, rows: &ClassifiedRows) -> bool {
         let room = u64::from(sums_bytes(device));
         window_bins(rows).any(|bin| bin.largest.saturating_mul(V::SIZE as u64) > room)
     }
@@ -106,7 +106,7 @@ impl ProductDestinations {
     }
 
     /// Writes the values of the rows.
-    pub(super) fn add<V: Value, O: Offset>(
+    pub(super) fn add<V: Scalar, O: Offset>(
         &self,
         product: &SpgemmCall<'_, V, O>,
         rows: &ClassifiedRows,
@@ -161,7 +161,7 @@ struct PartWork {
 
 impl PartWork {
     /// Counts it for the `rows.1` rows from the `rows.0`th of the list on.
-    fn count<V: Value, O: Offset>(
+    fn count<V: Scalar, O: Offset>(
         operands: SpgemmOperands<'_, V, O>,
         all: &ClassifiedRows,
         row_offsets: &DeviceSlice<u64>,
@@ -202,7 +202,7 @@ impl PartWork {
     }
 
     /// Finds the destinations, and the columns of C unless they are known.
-    fn rank<V: Value, O: Offset>(
+    fn rank<V: Scalar, O: Offset>(
         self,
         operands: SpgemmOperands<'_, V, O>,
         all: &ClassifiedRows,
@@ -232,7 +232,7 @@ impl PartWork {
 
 impl ProductDestinations {
     /// Finds the destinations of some consecutive bins, with blocks of `block_size` threads.
-    fn rank<V: Value, O: Offset>(
+    fn rank<V: Scalar, O: Offset>(
         &mut self,
         operands: SpgemmOperands<'_, V, O>,
         all: &ClassifiedRows,
@@ -268,7 +268,7 @@ impl ProductDestinations {
     }
 
     /// Finds the cuts, with the columns of C.
-    fn cut<V: Value, O: Offset>(
+    fn cut<V: Scalar, O: Offset>(
         &mut self,
         operands: SpgemmOperands<'_, V, O>,
         all: &ClassifiedRows,

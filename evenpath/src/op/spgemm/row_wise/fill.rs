@@ -7,10 +7,10 @@ use super::target::Target;
 use crate::op::spgemm::base::SpgemmCall;
 use crate::op::spgemm::symbolic::{Bin, ClassifiedRows, HashShape, WindowShape, window_instance};
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// Computes the rows of C; those that use windows by the destinations of their products, if these are known.
-pub(super) fn fill<V: Value, O: Offset>(
+pub(super) fn fill<V: Scalar, O: Offset>(
     rows: &ClassifiedRows,
     product: &SpgemmCall<'_, V, O>,
     mut target: Target<'_, V>,
@@ -32,13 +32,13 @@ pub(super) fn fill<V: Value, O: Offset>(
 }
 
 /// The operands and the result.
-struct Fill<'a, V: Value, O: Offset> {
+struct Fill<'a, V: Scalar, O: Offset> {
     rows: &'a ClassifiedRows,
     product: &'a SpgemmCall<'a, V, O>,
     c: ResultEntries<V>,
 }
 
-impl<V: Value, O: Offset> Fill<'_, V, O> {
+impl<V: Scalar, O: Offset> Fill<'_, V, O> {
     /// Computes the rows of a class with a hash table for each.
     fn by_hash(&self, bin: &Bin) -> Result<(), OpError> {
         let Self { rows, product, c } = *self;

@@ -17,10 +17,10 @@ use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, SortedRegion, Strate
 use crate::op::spgemm::symbolic::Symbolic;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// The kernels of products row by row after the analysis, to be compiled ahead.
-pub(in crate::op::spgemm) fn kernels<V: Value, O: Offset, C: Offset>() -> Kernels {
+pub(in crate::op::spgemm) fn kernels<V: Scalar, O: Offset, C: Offset>() -> Kernels {
     destinations::kernels::<V, O>()
         .and::<SpgemmHashCount<O>>()
         .and::<SpgemmWindowCount<O>>()
@@ -49,7 +49,7 @@ impl RowWise {
 
     /// Where products go, if the workspace has room to keep that; found unless an earlier run did, or a graph is captured, which has
     /// not run. Writes the columns of the rows that it is for, unless they are known.
-    fn destinations<V: Value, O: Offset>(
+    fn destinations<V: Scalar, O: Offset>(
         &self,
         operands: SpgemmOperands<'_, V, O>,
         target: &Target<'_, V>,
@@ -69,7 +69,7 @@ impl RowWise {
     }
 }
 
-impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowWise {
+impl<V: Scalar, O: Offset, C: Offset> Multiply<V, O, C> for RowWise {
     fn multiply(
         &self,
         operands: SpgemmOperands<'_, V, O>,
@@ -97,7 +97,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowWise {
     }
 }
 
-impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
+impl<V: Scalar, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
     fn again(
         &self,
         operands: SpgemmOperands<'_, V, O>,

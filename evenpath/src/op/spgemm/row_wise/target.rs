@@ -1,11 +1,11 @@
 use evenpath_kernels::spgemm::{ResultEntries, ResultPattern};
 use evenpath_simt::GlobalMut;
 
-use crate::Value;
+use crate::Scalar;
 use crate::device::DeviceSlice;
 
 /// The arrays of C that the numeric phase reads and writes.
-pub(in crate::op::spgemm) struct Target<'c, V: Value> {
+pub(in crate::op::spgemm) struct Target<'c, V: Scalar> {
     pub(in crate::op::spgemm) row_offsets: &'c DeviceSlice<u64>,
     pub(in crate::op::spgemm) column_indices: GlobalMut<u32>,
     pub(in crate::op::spgemm) values: &'c mut DeviceSlice<V>,
@@ -13,7 +13,7 @@ pub(in crate::op::spgemm) struct Target<'c, V: Value> {
     pub(in crate::op::spgemm) known: bool,
 }
 
-impl<V: Value> Target<'_, V> {
+impl<V: Scalar> Target<'_, V> {
     /// The pattern of C, as kernels take it.
     pub(in crate::op::spgemm) fn pattern(&self) -> ResultPattern {
         ResultPattern {

@@ -11,7 +11,7 @@ use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::schedule::{Boxed, Choice, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
-use crate::{Offset, Storage, Value};
+use crate::{Offset, Scalar, Storage, Value};
 
 /// The method with whole rows for every thread of the CPU.
 pub(super) struct RowParallelMethod;
@@ -40,7 +40,7 @@ pub(in crate::op::spmv) fn automatic<V: Value, O: Offset>(
 }
 
 /// Cuts the matrix, for vectors of a wider type than its values: as a method does, or as its row lengths suggest.
-pub(in crate::op::spmv) fn wide<S: Storage + WidenTo<V>, O: Offset, V: Value>(
+pub(in crate::op::spmv) fn wide<S: Storage + WidenTo<V>, O: Offset, V: Scalar>(
     matrix: &DeviceCsr<S, O>,
     method: SpmvMethod,
 ) -> Choice<S, O, V> {
@@ -110,7 +110,7 @@ struct WideSpmv {
     tiles: SpmvTiles,
 }
 
-impl<S: Storage + WidenTo<V>, O: Offset, V: Value> SpmvSchedule<S, O, V> for WideSpmv {
+impl<S: Storage + WidenTo<V>, O: Offset, V: Scalar> SpmvSchedule<S, O, V> for WideSpmv {
     fn run(&self, product: SpmvCall<'_, S, O, V>) -> Result<(), DeviceError> {
         let SpmvCall { matrix, alpha, x, beta, y, .. } = product;
         let values = matrix.values_now();

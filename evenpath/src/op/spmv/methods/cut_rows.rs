@@ -4,7 +4,7 @@ use evenpath_kernels::spmv::{self as kernels, FindCutRows};
 use crate::device::{Device, DeviceSlice, DeviceVec};
 use crate::operand::OpError;
 use crate::operand::tagged_sums::{TaggedSums, Words};
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// Rows that lie over several tiles, and what adding up their sums needs.
 pub(super) struct CutRows {
@@ -27,7 +27,10 @@ pub(super) struct TileCuts<'a, O: Offset> {
 
 impl CutRows {
     /// Finds the rows that are cut.
-    pub(super) fn find<V: Value, O: Offset>(device: &Device, cut: &TileCuts<'_, O>) -> Result<Self, OpError> {
+    pub(super) fn find<V: Scalar, O: Offset>(
+        device: &Device,
+        cut: &TileCuts<'_, O>,
+    ) -> Result<Self, OpError> {
         let tiles = cut.tiles as usize;
         let mut spans = device.uninitialized(tiles + 1)?;
         let launch = device.kernel().threads(tiles + 1)?;

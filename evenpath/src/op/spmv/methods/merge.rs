@@ -18,7 +18,7 @@ use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
-use crate::{Offset, Storage, Value};
+use crate::{Offset, Scalar, Storage, Value};
 
 /// The method with equal shares of the merge path.
 pub(super) struct MergePathMethod;
@@ -57,20 +57,20 @@ impl<V: Value, O: Offset> Strategy<V, O> for MergePathMethod {
 }
 
 /// Prepares the method for vectors of a wider type than the values, on a device that runs kernels.
-pub(in crate::op::spmv) fn build_wide<S: Storage + WidenTo<V>, O: Offset, V: Value>(
+pub(in crate::op::spmv) fn build_wide<S: Storage + WidenTo<V>, O: Offset, V: Scalar>(
     matrix: &DeviceCsr<S, O>,
 ) -> Result<Boxed<S, O, V>, OpError> {
     Ok(Box::new(MergeSchedule::analyze(matrix, Gathers::of_elements(matrix, V::SIZE)?)?))
 }
 
 /// Cut of the merge path into equal parts, with its launch.
-struct MergeSchedule<S: Storage, V: Value, O: Offset> {
+struct MergeSchedule<S: Storage, V: Scalar, O: Offset> {
     launch: Launch<MergeTile<S, V, O>>,
     tiles: PathTiles,
     cut_rows: CutRows,
 }
 
-impl<S: Storage, V: Value, O: Offset> MergeSchedule<S, V, O> {
+impl<S: Storage, V: Scalar, O: Offset> MergeSchedule<S, V, O> {
     /// Cuts the merge of row ends and nonzeros into tiles.
     fn analyze(matrix: &DeviceCsr<S, O>, gathers: Gathers) -> Result<Self, OpError> {
         let device = matrix.device();
@@ -93,7 +93,7 @@ impl<S: Storage, V: Value, O: Offset> MergeSchedule<S, V, O> {
     }
 }
 
-impl<S: Storage, V: Value, O: Offset> SpmvSchedule<S, O, V> for MergeSchedule<S, V, O> {
+impl<S: Storage, V: Scalar, O: Offset> SpmvSchedule<S, O, V> for MergeSchedule<S, V, O> {
     fn run(&self, mut product: SpmvCall<'_, S, O, V>) -> Result<(), DeviceError> {
         let mut work = self.cut_rows.sums.lock()?;
         let (tile_rows, cut_rows) = (self.tiles.rows.as_global(), self.cut_rows.view(&mut work));

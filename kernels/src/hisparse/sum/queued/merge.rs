@@ -1,6 +1,6 @@
 //! Merges pairs by a thread, a warp or a block, with the functions of the sums by levels.
 
-use evenpath_simt::{device, thread, warp, Element, Float};
+use evenpath_simt::{device, thread, warp, Float, Word};
 
 use super::super::fill::LeafSum;
 use super::super::side::{NodeHandle, NodePair, SumTree};
@@ -165,12 +165,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
 
 /// Passes all entries of the only node of a pair to the sink, over the lanes of a warp. The node is sparse and not transposed.
 #[device(track_caller)]
-fn copy<T: Element>(
-    a: SumTree<T>,
-    b: SumTree<T>,
-    NodePair { a: of_a, b: of_b }: NodePair,
-    sink: &impl Sink<T>,
-) {
+fn copy<T: Word>(a: SumTree<T>, b: SumTree<T>, NodePair { a: of_a, b: of_b }: NodePair, sink: &impl Sink<T>) {
     if of_b.reference == NULL {
         for_each_entry(a, of_a, |place, slot| sink.put(place, Some(slot), None));
     } else {
@@ -180,7 +175,7 @@ fn copy<T: Element>(
 
 /// Calls `visit` with each entry of a sparse node, over the lanes of a warp.
 #[device(track_caller)]
-fn for_each_entry<T: Element>(side: SumTree<T>, handle: NodeHandle, visit: impl Fn(SumPlace, T)) {
+fn for_each_entry<T: Word>(side: SumTree<T>, handle: NodeHandle, visit: impl Fn(SumPlace, T)) {
     let node = side.node(handle);
     thread::warp_stride(handle.len, |index| {
         let coordinates = u32::from(node.coordinates.load(index as usize));

@@ -1,0 +1,82 @@
+//! Complex numbers: elements of two parts, which memory holds side by side and a vector access moves together.
+
+use evenpath_simt_macros::device;
+use num_complex::Complex;
+
+use crate::element::{Arithmetic, Element, ScalarType, Stored};
+use crate::machine;
+
+impl Element for Complex<f32> {
+    const TYPE: ScalarType = ScalarType::C32;
+    type Words = u64;
+    const ZERO: Self = Self::new(0.0, 0.0);
+
+    #[device]
+    fn to_bits(self) -> u64 {
+        u64::from(self.im.to_bits()) << 32 | u64::from(self.re.to_bits())
+    }
+
+    #[device]
+    fn from_bits(bits: u64) -> Self {
+        Self::new(f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32))
+    }
+}
+
+impl Element for Complex<f64> {
+    const TYPE: ScalarType = ScalarType::C64;
+    type Words = [u64; 2];
+    const ZERO: Self = Self::new(0.0, 0.0);
+
+    #[device]
+    fn to_bits(self) -> [u64; 2] {
+        [self.re.to_bits(), self.im.to_bits()]
+    }
+
+    #[device]
+    fn from_bits([re, im]: [u64; 2]) -> Self {
+        Self::new(f64::from_bits(re), f64::from_bits(im))
+    }
+}
+
+macro_rules! complex_elements {
+    ($($part:ident),*) => {$(
+        impl Arithmetic for Complex<$part> {
+            const NEUTRAL: Self = Self::new(-0.0, -0.0);
+
+            /// Each part is rounded twice: once for each of its two products.
+            #[device]
+            fn fma(self, factor: Self, addend: Self) -> Self {
+                let re = (-self.im).fma(factor.im, addend.re);
+                let im = self.im.fma(factor.re, addend.im);
+                Self::new(self.re.fma(factor.re, re), self.re.fma(factor.im, im))
+            }
+
+            #[device]
+            fn conjugate(self) -> Self {
+                Self { re: self.re, im: -self.im }
+            }
+
+            #[device(track_caller)]
+            fn times_element_at(self, address: u64) -> Self {
+                let is_stored = address != 0;
+                let stored = machine::load_read_only_if::<Self>(address, is_stored);
+                if is_stored { self * stored } else { self }
+            }
+        }
+
+        impl Stored for Complex<$part> {
+            type Compute = Self;
+
+            #[device]
+            fn widen(self) -> Self {
+                self
+            }
+
+            #[device]
+            fn narrow(value: Self) -> Self {
+                value
+            }
+        }
+    )*};
+}
+complex_elements!(f32, f64);

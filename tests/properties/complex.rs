@@ -1,0 +1,115 @@
+//! Operations on complex matrices.
+
+use evenpath::spgemm::SpgemmOptions;
+use evenpath::spmm::SpmmOptions;
+use evenpath::spmv::SpmvOptions;
+use evenpath::{Complex, Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout, Offset};
+use evenpath_tests::{ComplexValue, complex, complex_vector};
+
+use super::operations::{Download, Run, bytes, download, matrix};
+
+/// The name in the table.
+#[allow(non_camel_case_types)]
+pub(super) type c32 = Complex<f32>;
+/// The name in the table.
+#[allow(non_camel_case_types)]
+pub(super) type c64 = Complex<f64>;
+
+/// Values whose sums depend on the order.
+fn complex_matrix<V: ComplexValue, O: Offset>(device: &Device) -> DeviceCsr<V, O> {
+    let (rows, cols, (offsets, columns, values)) = {
+        let a = matrix::<f64, O>();
+        (a.nrows(), a.ncols(), a.into_parts())
+    };
+    let a = Csr::try_new(rows, cols, offsets, columns, complex_vector::<V>(values.len(), 1));
+    device.upload(&a.expect("valid")).expect("upload")
+}
+
+fn download_csr<V: ComplexValue, O: Offset>(matrix: DeviceCsr<V, O>) -> Download {
+    Box::new(move || {
+        let matrix = matrix.download().expect("a download");
+        [bytes(matrix.row_offsets()), bytes(matrix.column_indices()), bytes(matrix.values())].concat()
+    })
+}
+
+/// Operands of y = Ax.
+fn vectors<V: ComplexValue, O: Offset>(a: &DeviceCsr<V, O>) -> (DeviceVec<V>, Device, usize) {
+    let device = a.device().clone();
+    let x = device.upload(&complex_vector::<V>(a.ncols(), 2)).expect("upload");
+    (x, device, a.nrows())
+}
+
+pub(super) fn complex_spmv<V: ComplexValue, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = complex_matrix::<V, O>(device);
+    let (x, device, rows) = vectors(&a);
+    uploaded();
+    let plan = a.plan_spmv(SpmvOptions::default()).expect("plan");
+    Box::new(move || {
+        let mut y = device.uninitialized(rows)?;
+        plan.run(V::ONE, &x, V::ZERO, &mut y)?;
+        Ok(download(y))
+    })
+}
+
+pub(super) fn complex_spmv_once<V: ComplexValue, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
+    let a = complex_matrix::<V, O>(device);
+    let (x, device, rows) = vectors(&a);
+    uploaded();
+    Box::new(move || {
+        let mut y = device.uninitialized(rows)?;
+        a.spmv(V::ONE, &x, V::ZERO, &mut y)?;
+        Ok(download(y))
+    })
+}
+
+pub(super) fn complex_spmm<V: ComplexValue, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    const COLUMNS: usize = 4;
+    let (a, device) = (complex_matrix::<V, O>(device), device.clone());
+    let b = device.upload(&complex_vector::<V>(a.ncols() * COLUMNS, 2)).expect("upload");
+    let b = DeviceDense::try_new(b, a.ncols(), COLUMNS, Layout::RowMajor).expect("a matrix");
+    uploaded();
+    let plan = a.plan_spmm(SpmmOptions::default().with_columns(COLUMNS)).expect("plan");
+    Box::new(move || {
+        let mut c = device.zeros_dense(a.nrows(), COLUMNS, Layout::RowMajor)?;
+        plan.run(V::ONE, &b, V::ZERO, &mut c)?;
+        Ok(download(c.into_vec()))
+    })
+}
+
+pub(super) fn complex_spgemm<V: ComplexValue, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = complex_matrix::<V, O>(device);
+    uploaded();
+    let plan = a.plan_spgemm(&a, SpgemmOptions::default()).expect("plan");
+    Box::new(move || Ok(download_csr(plan.run()?)))
+}
+
+pub(super) fn complex_spadd<V: ComplexValue, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = complex_matrix::<V, O>(device);
+    let b = a.transpose().expect("a transpose");
+    uploaded();
+    let plan = a.plan_spadd(&b).expect("plan");
+    Box::new(move || Ok(download_csr(plan.run(V::ONE, complex(0.3, -0.1))?)))
+}
+
+pub(super) fn conjugate_transpose<V: ComplexValue, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
+    let a = complex_matrix::<V, O>(device);
+    uploaded();
+    Box::new(move || Ok(download_csr(a.conjugate_transpose()?)))
+}
+
+/// Scales and conjugates; the values return after four runs.
+pub(super) fn complex_scale<V: ComplexValue, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = complex_matrix::<V, O>(device);
+    uploaded();
+    Box::new(move || {
+        a.scale(complex(0.6, 0.8))?;
+        a.conjugate()?;
+        Ok(download_csr(a.clone()))
+    })
+}
