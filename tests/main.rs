@@ -1,6 +1,7 @@
 //! Integration tests. Each runs on every present device.
 
 mod assembly;
+mod columns;
 mod conjugate_gradients;
 mod containers;
 mod csr_structure;
@@ -16,11 +17,13 @@ mod graphs;
 mod hisparse;
 mod host_csr;
 mod injected_failures;
+mod kronecker;
 mod late_stores;
 mod lost_devices;
 mod machine;
 mod merge;
 mod own_kernels;
+mod permute;
 mod pinned;
 mod positions;
 mod properties;
@@ -37,6 +40,7 @@ mod spadd;
 mod spgemm;
 mod spmm;
 mod spmv;
+mod stack;
 mod streams;
 mod threads;
 mod unsorted;

@@ -7,6 +7,7 @@ mod graphs;
 mod operations;
 mod products;
 mod sequences;
+mod structure;
 mod table;
 
 use std::collections::BTreeSet;

@@ -12,7 +12,8 @@ pub use devices::{
     DeviceUnderTest, device_of_each_kind, devices, kernel_devices, lose, tile_len, tile_lens, unlike_devices,
 };
 pub use matrices::{
-    Entries, UNLIMITED, hyb_widths, odd_row_lengths, row_lengths, scattered_squares, with_row_lengths,
+    Entries, UNLIMITED, hyb_widths, odd_row_lengths, row_lengths, rows_of, scattered_squares,
+    stored_with_row_lengths, with_row_lengths,
 };
 pub use oracle::{Expected, spmm, spmv};
 pub use spmm_operand::SpmmOperand;

@@ -2,6 +2,7 @@
 
 mod access;
 pub(crate) mod canonical;
+mod chosen_columns;
 mod coo;
 pub(crate) mod coordinates;
 pub(crate) mod csr;
@@ -12,15 +13,20 @@ mod ell;
 pub(crate) mod filled_rows;
 mod filter;
 mod hyb;
+mod kronecker;
 pub(crate) mod listed_rows;
 pub(crate) mod offsets;
 pub(crate) mod path_tiles;
+mod permute;
 mod reduction;
 pub(crate) mod row_order;
 mod scale;
+mod select_columns;
 mod select_rows;
 mod sliced_ell;
 mod sort_rows;
+mod stack;
+mod submatrix;
 pub(crate) mod transpose;
 pub(crate) mod values;
 
