@@ -6,6 +6,7 @@
 //! next attempt does not read it.
 
 mod drive;
+mod structure;
 
 use evenpath::assembly::{AssemblyOptions, AssemblyPlan};
 use evenpath::csr::{Filter, Reduction};

@@ -5,22 +5,10 @@ use evenpath::spgemm::SpgemmOptions;
 use evenpath::{Csr, Device, Offset, RealStorage, bf16, f16};
 use evenpath_kernels::csr_rows::{CopyListedRows, ListedLengths};
 use evenpath_tests::{
-    device_of_each_kind, devices, odd_row_lengths, row_lengths, tile_len, with_row_lengths,
+    device_of_each_kind, devices, odd_row_lengths, row_lengths, rows_of, stored_with_row_lengths as matrix,
+    tile_len,
 };
 use proptest::prelude::*;
-
-/// A matrix with rows of these lengths, with unsorted and repeated columns.
-fn matrix<V: RealStorage, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
-    with_row_lengths::<f64, O>(cols, lengths).into_values()
-}
-
-/// Columns and values of each row, as bits.
-fn rows_of<V: RealStorage, O: Offset>(matrix: &Csr<V, O>) -> Vec<Vec<(u32, f64)>> {
-    matrix
-        .iter_rows()
-        .map(|row| row.iter().map(|(column, value)| (column, value.to_f64())).collect())
-        .collect()
-}
 
 /// Compares the selection with the rows that the list names, one by one.
 fn check<V: RealStorage, O: Offset>(device: &Device, a: &Csr<V, O>, list: &[u32]) {

@@ -4,7 +4,7 @@
 
 use approx::assert_relative_eq;
 use evenpath::device::{BlockOrder, SimulatedOptions};
-use evenpath::error::OpError;
+use evenpath::error::{MatrixError, OpError};
 use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::{Csr, Device, HiSparse, Value};
 use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares};
@@ -158,23 +158,18 @@ fn blocks_outside_are_refused() {
         let a = device.device.upload(&tree::<f32, 32>((40, 700), &vec![(3, 5, 1.0)], false)).expect("upload");
         let options = hisparse::QueuedOptions::default();
         let refused = |a: &DeviceHiSparse<f32, 32>, rows, columns| {
-            a.block(rows, columns, options).expect_err("outside")
+            let error = a.block(rows, columns, options).expect_err("outside");
+            let OpError::Matrix(error) = error else { panic!("{error}") };
+            error
         };
-        let error = refused(&a, 0..41, 0..700);
-        assert!(matches!(error, OpError::BlockRange { what: "rows", begin: 0, end: 41, len: 40 }), "{error}");
-        let error = refused(&a, 0..40, 701..701);
-        assert!(
-            matches!(error, OpError::BlockRange { what: "columns", begin: 701, end: 701, len: 700 }),
-            "{error}"
-        );
+        let range = |what, begin, end, len| MatrixError::BlockRange { what, begin, end, len };
+        assert_eq!(refused(&a, 0..41, 0..700), range("rows", 0, 41, 40));
+        assert_eq!(refused(&a, 0..40, 701..701), range("columns", 701, 701, 700));
         #[allow(clippy::reversed_empty_ranges)]
-        let error = refused(&a, 5..3, 0..1);
-        assert!(matches!(error, OpError::BlockRange { what: "rows", begin: 5, end: 3, len: 40 }), "{error}");
-        assert!(matches!(
-            refused(&a.transpose(), 0..700, 0..700),
-            OpError::BlockRange { what: "columns", .. }
-        ));
-        assert!(matches!(refused(&a, 0..usize::MAX, 0..1), OpError::BlockRange { .. }));
+        let reversed = refused(&a, 5..3, 0..1);
+        assert_eq!(reversed, range("rows", 5, 3, 40));
+        assert_eq!(refused(&a.transpose(), 0..700, 0..700), range("columns", 0, 700, 40));
+        assert_eq!(refused(&a, 0..usize::MAX, 0..1), range("rows", 0, usize::MAX, 40));
     }
 }
 

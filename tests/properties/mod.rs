@@ -8,6 +8,7 @@ mod graphs;
 mod operations;
 mod products;
 mod sequences;
+mod structure;
 mod table;
 
 use std::collections::BTreeSet;

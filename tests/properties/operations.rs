@@ -29,6 +29,9 @@ use super::sequences::{
     reduce_by_keys_into, scan, scan_by_keys, scan_by_offsets, scan_from, sort_keys, sort_keys_by_offsets,
     sort_pairs, sort_pairs_by_offsets, sum, sum_into, union_keys, union_pairs,
 };
+use super::structure::{
+    block_diagonal, from_blocks, hstack, kronecker, permute, select_columns, submatrix, vstack,
+};
 
 /// Copies a result to the host, as bytes.
 pub(super) type Download = Box<dyn FnOnce() -> Vec<u8>>;
@@ -132,6 +135,14 @@ pub(super) fn operations() -> Vec<Operation> {
         "CSR to HiSparse, queues", "`DeviceCsr::to_hisparse`", to_tree_queued [f32 f64] [u32 u64] false, false, false;
         "new values, CSR", "`DeviceCsr::set_values_from`", set_values [f32 f64] [u32 u64] true, true, true;
         "select rows, CSR", "`DeviceCsr::select_rows`", select_rows [f16 bf16 f32 f64] [u32 u64] false, false, true;
+        "select columns, CSR", "`DeviceCsr::select_columns`", select_columns [f16 bf16 f32 f64] [u32 u64] false, false, true;
+        "block, CSR", "`DeviceCsr::submatrix`", submatrix [f16 bf16 f32 f64] [u32 u64] false, false, true;
+        "matrices below each other, CSR", "`DeviceCsr::vstack`", vstack [f16 bf16 f32 f64] [u32 u64] true, false, true;
+        "matrices beside each other, CSR", "`DeviceCsr::hstack`", hstack [f16 bf16 f32 f64] [u32 u64] true, false, true;
+        "matrix of blocks, CSR", "`DeviceCsr::from_blocks`", from_blocks [f16 bf16 f32 f64] [u32 u64] true, false, true;
+        "matrices on the diagonal, CSR", "`DeviceCsr::block_diagonal`", block_diagonal [f16 bf16 f32 f64] [u32 u64] true, false, true;
+        "rows and columns permuted, CSR", "`DeviceCsr::permute`", permute [f16 bf16 f32 f64] [u32 u64] false, false, true;
+        "Kronecker product, CSR", "`DeviceCsr::kronecker`", kronecker [f16 bf16 f32 f64] [u32 u64] true, false, true;
         "sort rows, CSR", "`DeviceCsr::sort_rows`", sort_rows [f32 f64] [u32 u64] false, false, true;
         "values scaled and conjugated, CSR", "`DeviceCsr::scale`, `conjugate`", complex_scale [c32 c64] [u32 u64] true, true, true;
         "rows scaled, CSR", "`DeviceCsr::scale_rows`", scale_rows [f32 f64] [u32 u64] true, true, true;

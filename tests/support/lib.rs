@@ -18,7 +18,8 @@ pub use devices::{
 };
 pub use host_dense::HostDense;
 pub use matrices::{
-    Entries, UNLIMITED, hyb_widths, odd_row_lengths, row_lengths, scattered_squares, with_row_lengths,
+    Entries, UNLIMITED, hyb_widths, odd_row_lengths, row_lengths, rows_of, scattered_squares,
+    stored_with_row_lengths, with_row_lengths,
 };
 pub use oracle::{Expected, sddmm, spmm, spmv};
 pub use spmm_operand::SpmmOperand;

@@ -1,5 +1,6 @@
-//! Row offsets of another type.
+//! Row offsets of another type, or of some rows.
 
+use evenpath_kernels::csr_columns::SubtractOffset;
 use evenpath_kernels::spgemm::SpgemmConvertOffsets;
 
 use crate::Offset;
@@ -27,4 +28,20 @@ pub(crate) fn convert_offsets<S: Offset, C: Offset>(
     // SAFETY: both have the same number of elements; buffers are freed in the stream's order.
     unsafe { launch.launch(kernel) }?;
     Ok(converted)
+}
+
+/// Subtracts the first of some row offsets from all of them, on a device with kernels.
+pub(crate) fn offsets_from<O: Offset>(offsets: &DeviceSlice<O>, first: O) -> Result<DeviceVec<O>, OpError> {
+    let device = offsets.device();
+    let mut shifted = device.uninitialized(offsets.len())?;
+    let launch = device.kernel().threads(offsets.len())?;
+    let kernel = SubtractOffset {
+        source: offsets.as_global(),
+        target: shifted.as_global_mut(),
+        first: first.to_u64(),
+        len: offsets.len() as u64,
+    };
+    // SAFETY: both have the same number of elements; buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }?;
+    Ok(shifted)
 }

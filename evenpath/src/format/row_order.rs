@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use evenpath_kernels::RowMap;
+use evenpath_kernels::permute::{FinishInverse, InvertOrder};
 use evenpath_kernels::vector::Gather;
 
-use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload, no_input};
+use crate::device::{Device, DeviceError, DeviceKind, DeviceSlice, DeviceVec, Upload, no_input};
+use crate::matrix::check_dimensions;
 use crate::operand::check::check_vector;
 use crate::operand::{Factor, OpError};
 use crate::sequence::combine::with_numbers;
@@ -46,6 +48,56 @@ impl Upload for RowOrder {
 }
 
 impl DeviceRowOrder {
+    /// Creates an order of as many rows as `order` has elements: `order[i]` is the row at position i. It is checked on the device, for
+    /// which the call waits. [`RowOrder::try_new`] does the same on the host.
+    ///
+    /// ```
+    /// use evenpath::row_order::DeviceRowOrder;
+    /// use evenpath::sort::{self, SortOptions};
+    /// use evenpath::{Device, key::Pairs};
+    ///
+    /// let device = Device::best()?;
+    /// let (keys, rows) = (device.upload(&[0.5, 0.1, 0.3])?, device.upload(&[0_u32, 1, 2])?);
+    /// let (_, sorted) = sort::pairs(Pairs::new(&keys, &rows), SortOptions::default())?;
+    /// let order = DeviceRowOrder::try_new(sorted)?.download()?;
+    /// assert_eq!((order.order(), order.inverse()), (&[1, 2, 0][..], &[2, 0, 1][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Unless `order` has every row below its length exactly once; the error names the first that is not. If a graph writes it, this thread
+    /// captures one, there is too little memory, or the device was lost.
+    pub fn try_new(order: DeviceVec<u32>) -> Result<Self, OpError> {
+        let device = order.device();
+        device.refuse_in_graph("the order of rows is checked")?;
+        if order.is_in_graph() {
+            return Err(DeviceError::WrittenByGraph { what: "an order of rows" }.into());
+        }
+        check_dimensions(order.len(), 0)?;
+        if device.kind() == DeviceKind::Cpu {
+            return Ok(device.upload(&RowOrder::try_new(order.download()?)?)?);
+        }
+        let (mut inverse, mut faults) = (device.zeros(order.len())?, device.zeros(1)?);
+        let (launch, len) = (device.kernel().threads(order.len())?, order.len() as u32);
+        let kernel = InvertOrder {
+            order: order.as_global(),
+            inverse: inverse.as_global_mut(),
+            faults: faults.as_global_mut(),
+            len,
+        };
+        // SAFETY: the views are of the order, of as many words and of another, all zero; buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }?;
+        if faults.get(0)? > 0 {
+            // Finds the reason.
+            RowOrder::try_new(order.download()?)?;
+        }
+        let launch = device.kernel().threads(order.len())?;
+        // SAFETY: the inverse has `len` elements, all positive, since the order has no faults.
+        unsafe { launch.launch(FinishInverse { inverse: inverse.as_global_mut(), len }) }?;
+        Ok(Self { order: Arc::new(order), inverse: Arc::new(inverse) })
+    }
+
     /// Number of rows.
     pub fn nrows(&self) -> usize {
         self.order.len()
@@ -139,6 +191,16 @@ impl DeviceRowOrder {
             return Ok(());
         }
         Err(MatrixError::RowOrderLength { rows, found: self.nrows() }.into())
+    }
+
+    /// The row at each position.
+    pub(crate) fn order(&self) -> &DeviceSlice<u32> {
+        &self.order
+    }
+
+    /// The position of each row.
+    pub(crate) fn inverse(&self) -> &DeviceSlice<u32> {
+        &self.inverse
     }
 
     /// The order as a kernel argument; without one, rows are not permuted.

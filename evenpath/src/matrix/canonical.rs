@@ -2,7 +2,7 @@
 
 use super::MatrixError;
 use super::blocks::{local_ranges, row_blocks, split_both};
-use crate::{Offset, Scalar, parallel};
+use crate::{Offset, Scalar, Storage, parallel};
 
 /// Treatment of entries with the same row and column.
 ///
@@ -47,26 +47,7 @@ pub(super) struct CsrArraysMut<'a, V, O> {
     pub(super) values: &'a mut Vec<V>,
 }
 
-impl<V: Scalar, O: Offset> CsrArraysMut<'_, V, O> {
-    /// Brings the rows into the form selected by `duplicates`.
-    ///
-    /// Fails only on duplicates with `Refuse`; the rows are sorted even then.
-    pub(super) fn canonicalize(&mut self, duplicates: Duplicates) -> Result<(), MatrixError> {
-        if duplicates == Duplicates::Keep {
-            return Ok(());
-        }
-        match self.sort_rows() {
-            None => Ok(()),
-            Some((row, column)) if duplicates == Duplicates::Refuse => {
-                Err(MatrixError::Duplicate { row, column })
-            }
-            Some(_) => {
-                self.sum_duplicates();
-                Ok(())
-            }
-        }
-    }
-
+impl<V: Storage, O: Offset> CsrArraysMut<'_, V, O> {
     /// Sorts every row by column, stably. Returns the row and column of the first duplicate.
     pub(super) fn sort_rows(&mut self) -> Option<(usize, u32)> {
         let row_offsets = &*self.row_offsets;
@@ -90,6 +71,27 @@ impl<V: Scalar, O: Offset> CsrArraysMut<'_, V, O> {
         });
         // All blocks are sorted, also those after the first duplicate.
         duplicates.into_iter().flatten().next()
+    }
+}
+
+impl<V: Scalar, O: Offset> CsrArraysMut<'_, V, O> {
+    /// Brings the rows into the form selected by `duplicates`.
+    ///
+    /// Fails only on duplicates with `Refuse`; the rows are sorted even then.
+    pub(super) fn canonicalize(&mut self, duplicates: Duplicates) -> Result<(), MatrixError> {
+        if duplicates == Duplicates::Keep {
+            return Ok(());
+        }
+        match self.sort_rows() {
+            None => Ok(()),
+            Some((row, column)) if duplicates == Duplicates::Refuse => {
+                Err(MatrixError::Duplicate { row, column })
+            }
+            Some(_) => {
+                self.sum_duplicates();
+                Ok(())
+            }
+        }
     }
 
     /// Sums adjacent nonzeros with equal columns.
@@ -139,7 +141,7 @@ impl<V: Scalar, O: Offset> CsrArraysMut<'_, V, O> {
 }
 
 /// Sorts one row by column, stably.
-fn sort_row<V: Scalar>(columns: &mut [u32], values: &mut [V], scratch: &mut Vec<(u32, V)>) {
+fn sort_row<V: Storage>(columns: &mut [u32], values: &mut [V], scratch: &mut Vec<(u32, V)>) {
     if columns.is_sorted() {
         return;
     }

@@ -194,6 +194,22 @@ impl<V: Storage, O: Offset> Csr<V, O> {
         self.view().statistics()
     }
 
+    /// Sorts every row by column. Entries with the same column keep their order; if there are none, the matrix is then
+    /// canonical.
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    ///
+    /// let mut a: Csr<f64> = Csr::try_new(1, 3, vec![0, 3], vec![2, 0, 2], vec![1.0, 2.0, 3.0])?;
+    /// a.sort_rows();
+    /// assert_eq!((a.column_indices(), a.values()), (&[0, 2, 2][..], &[2.0, 1.0, 3.0][..]));
+    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// ```
+    pub fn sort_rows(&mut self) {
+        let Self { row_offsets, column_indices, values, .. } = self;
+        CsrArraysMut { row_offsets, column_indices, values }.sort_rows();
+    }
+
     /// Converts the row offsets to another type.
     ///
     /// # Errors
@@ -260,22 +276,6 @@ impl<V: Scalar, O: Offset> Csr<V, O> {
     pub fn canonicalize(&mut self) {
         let summed = self.apply(Duplicates::Sum);
         debug_assert_eq!(summed, Ok(()));
-    }
-
-    /// Sorts every row by column. Entries with the same column keep their order; if there are none, the matrix is then
-    /// canonical.
-    ///
-    /// ```
-    /// use evenpath::Csr;
-    ///
-    /// let mut a: Csr<f64> = Csr::try_new(1, 3, vec![0, 3], vec![2, 0, 2], vec![1.0, 2.0, 3.0])?;
-    /// a.sort_rows();
-    /// assert_eq!((a.column_indices(), a.values()), (&[0, 2, 2][..], &[2.0, 1.0, 3.0][..]));
-    /// # Ok::<(), evenpath::error::MatrixError>(())
-    /// ```
-    pub fn sort_rows(&mut self) {
-        let Self { row_offsets, column_indices, values, .. } = self;
-        CsrArraysMut { row_offsets, column_indices, values }.sort_rows();
     }
 
     /// The row offsets, and the values to be changed.

@@ -49,6 +49,22 @@ pub enum MatrixError {
     ColumnOutOfRange { row: usize, position: usize, column: usize, cols: usize },
     #[error("row {row} at position {position} is out of range: the matrix has {rows} rows")]
     RowOutOfRange { position: usize, row: usize, rows: usize },
+    #[error(
+        "column {column} at position {position} of the list is out of range: the matrix has {cols} columns"
+    )]
+    ListedColumn { position: usize, column: usize, cols: usize },
+    #[error("{what} {begin}..{end} are out of range: the matrix has {len}")]
+    BlockRange { what: &'static str, begin: usize, end: usize, len: usize },
+    #[error("a matrix of blocks needs at least one block")]
+    NoBlocks,
+    #[error("row {row} of the blocks has {found} of them, but row 0 has {needed}")]
+    BlockCount { row: usize, found: usize, needed: usize },
+    #[error("no block of {what} {index} of the blocks is a matrix, so its size is unknown")]
+    EmptyBlocks { what: &'static str, index: usize },
+    #[error("block ({row}, {column}) has {found} {what}, but one before it has {needed}")]
+    BlockShape { row: usize, column: usize, what: &'static str, found: usize, needed: usize },
+    #[error("a {rows} x {cols} matrix is not square: rows and columns are permuted alike")]
+    NotSquare { rows: usize, cols: usize },
     #[error("row {row} is not canonical: column {column} comes after column {previous}")]
     NotCanonical { row: usize, previous: u32, column: u32 },
     #[error("row {row} has column {column} more than once")]

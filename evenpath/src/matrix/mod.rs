@@ -3,6 +3,7 @@
 mod blocks;
 mod bsr;
 mod canonical;
+mod columns;
 mod compress;
 mod coo;
 mod csr;
@@ -12,6 +13,7 @@ mod filter;
 pub mod generate;
 pub(crate) mod hisparse;
 mod hyb;
+mod kronecker;
 pub(crate) mod memory;
 mod padding;
 mod reduction;
@@ -20,6 +22,7 @@ mod row_order;
 mod scale;
 mod select;
 mod sliced_ell;
+mod stack;
 mod statistics;
 #[cfg(test)]
 mod tests;
@@ -37,13 +40,18 @@ pub use ell::Ell;
 pub use error::{InvalidBsr, InvalidCoo, InvalidCsr, InvalidEll, InvalidHyb, InvalidSlicedEll, MatrixError};
 pub use hisparse::HiSparse;
 pub use hyb::{Hyb, HybOptions, HybWidth};
+pub(crate) use kronecker::KroneckerShape;
 pub(crate) use padding::PADDING;
 pub use padding::PaddingLimit;
 pub use row::{Row, Rows};
 pub use row_order::{LongestRows, OrderLoads, RowOrder, WarpLoads};
 pub(crate) use scale::{scale_columns, scale_rows};
 pub use sliced_ell::{SlicedEll, SlicedEllOptions};
+pub(crate) use stack::{Block, BlockRow, Blocks};
 pub use statistics::Statistics;
 pub use validate::MAX_DIMENSION;
-pub(crate) use validate::{csr as check_csr, dimensions as check_dimensions, threads as check_threads};
+pub(crate) use validate::{
+    block_range as check_block_range, csr as check_csr, dimensions as check_dimensions,
+    threads as check_threads,
+};
 pub use view::CsrView;

@@ -1,5 +1,7 @@
 //! Checks of constructors.
 
+use std::ops::Range;
+
 use super::blocks::grain;
 use super::error::MatrixError;
 use super::padding::PADDING;
@@ -22,6 +24,22 @@ pub(crate) fn dimensions(rows: usize, cols: usize) -> Result<(), MatrixError> {
         return Err(MatrixError::TooManyColumns { cols });
     }
     Ok(())
+}
+
+/// Checks a range of rows or columns, of which a matrix has `len`.
+pub(crate) fn block_range(what: &'static str, range: &Range<usize>, len: usize) -> Result<(), MatrixError> {
+    if range.start > range.end || range.end > len {
+        return Err(MatrixError::BlockRange { what, begin: range.start, end: range.end, len });
+    }
+    Ok(())
+}
+
+/// Checks a list of columns, of which a matrix has `cols`.
+pub(crate) fn listed_columns(list: &[u32], cols: usize) -> Result<(), MatrixError> {
+    match first_beyond(list, cols) {
+        None => Ok(()),
+        Some(position) => Err(MatrixError::ListedColumn { position, column: list[position] as usize, cols }),
+    }
 }
 
 /// Checks the arrays of a CSR matrix whose `values` has length `values`.

@@ -147,18 +147,6 @@ pub enum OpError {
         /// Number of bits in a key.
         width: u32,
     },
-    /// The range of rows or columns exceeds the matrix.
-    #[error("{what} {begin}..{end} are out of range: the matrix has {len}")]
-    BlockRange {
-        /// `rows` or `columns`.
-        what: &'static str,
-        /// The first.
-        begin: usize,
-        /// The last plus one.
-        end: usize,
-        /// Number of rows or columns of the matrix.
-        len: usize,
-    },
     /// The columns of a row do not increase.
     #[error(
         "{operand} is not canonical: in row {row}, column {column} comes after column {previous}; \

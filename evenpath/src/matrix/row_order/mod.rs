@@ -1,6 +1,7 @@
 //! Row permutations, and their effect on warps with one row per thread.
 
 mod order;
+mod permute;
 mod warp_loads;
 
 pub use order::{LongestRows, RowOrder};

@@ -100,7 +100,7 @@ impl RowOrder {
         Ok(LongestRows { before: longest(&as_stored(self.nrows())), after: longest(&self.order) })
     }
 
-    pub(super) fn check(&self, rows: usize) -> Result<(), MatrixError> {
+    pub(crate) fn check(&self, rows: usize) -> Result<(), MatrixError> {
         if rows == self.nrows() {
             Ok(())
         } else {

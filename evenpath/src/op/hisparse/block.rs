@@ -12,6 +12,7 @@ use super::queues::{QueueMemory, grid};
 use crate::device::DeviceVec;
 use crate::format::csr::DevicePattern;
 use crate::format::{DeviceCsr, transpose};
+use crate::matrix::check_block_range;
 use crate::operand::{OpError, Pairs, countable};
 use crate::operation::Operator;
 use crate::sequence::scan::{self, ScanOptions};
@@ -48,8 +49,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         options: QueuedOptions,
     ) -> Result<DeviceCsr<V>, OpError> {
         self.device().refuse_in_graph("a block of a matrix waits for its size")?;
-        check_range("rows", &rows, self.nrows())?;
-        check_range("columns", &columns, self.ncols())?;
+        check_block_range("rows", &rows, self.nrows())?;
+        check_block_range("columns", &columns, self.ncols())?;
         let most = (rows.len() as u64).saturating_mul(columns.len() as u64).min(self.nnz() as u64);
         countable::<u32>(most, "smaller blocks have fewer entries")?;
         match self.content() {
@@ -120,13 +121,6 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let pattern = DevicePattern::canonical(rows.len(), columns.len(), row_offsets, column_indices);
         Ok(DeviceCsr::from_valid(pattern, values))
     }
-}
-
-fn check_range(what: &'static str, range: &Range<usize>, len: usize) -> Result<(), OpError> {
-    if range.start > range.end || range.end > len {
-        return Err(OpError::BlockRange { what, begin: range.start, end: range.end, len });
-    }
-    Ok(())
 }
 
 /// The block on the CPU.
