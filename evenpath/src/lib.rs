@@ -60,6 +60,7 @@ mod keys;
 #[doc(hidden)]
 pub mod lab;
 mod matrix;
+mod memory;
 mod names;
 mod op;
 mod operand;

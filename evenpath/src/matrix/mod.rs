@@ -11,7 +11,6 @@ mod filter;
 pub mod generate;
 pub(crate) mod hisparse;
 mod hyb;
-pub(crate) mod memory;
 mod padding;
 mod reduction;
 mod row;
@@ -22,6 +21,7 @@ mod sliced_ell;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod transpose;
 mod validate;
 mod view;
 
