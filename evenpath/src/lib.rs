@@ -62,6 +62,7 @@ mod keys;
 #[doc(hidden)]
 pub mod lab;
 mod matrix;
+mod memory;
 mod names;
 mod op;
 mod operand;

@@ -1,5 +1,6 @@
 //! Slices: the common interface of vectors and parts of them.
 
+use crate::memory::try_zeroed;
 use std::ops::{Bound, Range, RangeBounds};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -395,7 +396,7 @@ pub(super) fn byte_count<T>(len: usize) -> Result<u64, DeviceError> {
 /// Allocates `len` zeros in host memory.
 pub(crate) fn host_zeros<T: Pod>(len: usize) -> Result<Vec<T>, DeviceError> {
     let requested = byte_count::<T>(len)?;
-    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| DeviceError::HostOutOfMemory { requested })
+    try_zeroed(len).map_err(|()| DeviceError::HostOutOfMemory { requested })
 }
 
 /// Converts to a range of indices, and checks that it is within `len` elements.

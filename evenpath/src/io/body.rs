@@ -7,6 +7,7 @@ use super::header::array_entries;
 use super::lines::{LineFault, chunks};
 use super::options::{Progress, ReadOptions, Stage};
 use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry};
+use crate::memory::try_zeroed;
 use crate::{MatrixError, Scalar, parallel};
 
 /// The part of the text that holds the entries.
@@ -130,9 +131,9 @@ impl Body<'_> {
     /// Allocates memory for this many entries.
     fn allocate<V: Scalar>(&self, entries: usize, indexed: bool) -> Result<ParsedEntries<V>, MatrixError> {
         let out_of_memory = |()| MatrixError::OutOfMemory { rows: self.header.nrows, nnz: entries };
-        let indices = || bytemuck::try_zeroed_vec(if indexed { entries } else { 0 }).map_err(out_of_memory);
+        let indices = || try_zeroed(if indexed { entries } else { 0 }).map_err(out_of_memory);
         let (rows, columns) = (indices()?, indices()?);
-        Ok(ParsedEntries { rows, columns, values: bytemuck::try_zeroed_vec(entries).map_err(out_of_memory)? })
+        Ok(ParsedEntries { rows, columns, values: try_zeroed(entries).map_err(out_of_memory)? })
     }
 
     fn check_count(&self, found: usize) -> Result<(), MatrixMarketError> {

@@ -8,7 +8,7 @@ use rayon::slice::ParallelSliceMut;
 
 use super::body::{Body, ParsedEntries};
 use super::{MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry};
-use crate::matrix::memory::{try_collect, try_extend};
+use crate::memory::{try_collect, try_extend};
 use crate::{Coo, MatrixError, Scalar, parallel};
 
 /// Entries per task.

@@ -11,6 +11,7 @@ use super::header::check_start;
 use super::options::{Complex, ReadOptions};
 use super::source::{TextSource, is_gzip, read_at, regular_len};
 use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, expand};
+use crate::memory::try_zeroed;
 use crate::{Coo, Scalar};
 
 /// Number of bytes read at once to find the end of a line or of the header.
@@ -141,7 +142,7 @@ impl Text {
                 let no_memory = |()| {
                     io::Error::new(io::ErrorKind::OutOfMemory, format!("not enough memory for {len} bytes"))
                 };
-                let mut bytes = bytemuck::allocation::try_zeroed_vec(len).map_err(no_memory)?;
+                let mut bytes = try_zeroed(len).map_err(no_memory)?;
                 read_at(file, &mut bytes, begin)?;
                 Ok(Cow::Owned(bytes))
             }

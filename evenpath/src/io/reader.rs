@@ -11,6 +11,7 @@ use super::source::TextSource;
 use super::{
     Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry, expand,
 };
+use crate::memory::try_zeroed;
 use crate::{Coo, Csr, MatrixError, Offset, Scalar};
 
 /// An open Matrix Market file. Its header has been parsed, its entries have not been read.
@@ -170,7 +171,7 @@ impl<'a> MatrixMarketReader<'a> {
             return Err(Kind::RowLimit { rows: len, bytes, limit }.into());
         }
         let too_large = |()| MatrixError::DenseTooLarge { rows, cols };
-        let mut values: Vec<V> = bytemuck::try_zeroed_vec(len).map_err(too_large)?;
+        let mut values: Vec<V> = try_zeroed(len).map_err(too_large)?;
         for ((&row, &column), &value) in coo.row_indices().iter().zip(coo.column_indices()).zip(coo.values())
         {
             values[column as usize * rows + row as usize] += value;

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::blocks::{local_ranges, row_blocks, split_both};
 use super::canonical::CsrArraysMut;
-use super::memory::{try_collect, try_copy};
 use super::{Csr, CsrView, MatrixError, validate};
+use crate::memory::{try_collect, try_copy, try_zeroed};
 use crate::{Offset, Storage, parallel};
 
 impl<V: Storage, O: Offset> Csr<V, O> {
@@ -140,7 +140,7 @@ impl<V: Storage, O: Offset> CsrView<'_, V, O> {
         let Ok(row_offsets) = try_collect(std::iter::once(O::ZERO).chain(ends)) else {
             return Err(out_of_memory);
         };
-        let arrays = (bytemuck::try_zeroed_vec(nnz), bytemuck::try_zeroed_vec(nnz));
+        let arrays = (try_zeroed(nnz), try_zeroed(nnz));
         let (Ok(mut chosen_columns), Ok(mut values)) = arrays else { return Err(out_of_memory) };
         let blocks = row_blocks(&self.row_offsets()[rows.start..=rows.end]);
         let parts = split_both(&blocks, &row_offsets, &mut chosen_columns, &mut values);
@@ -161,8 +161,8 @@ impl<V: Storage, O: Offset> CsrView<'_, V, O> {
 
 /// Sorts the positions of a list by its columns, all below `cols`. Returns the start of each column, and the positions.
 fn by_column(list: &[u32], cols: usize) -> Result<(Vec<u32>, Vec<u32>), ()> {
-    let mut starts: Vec<u32> = bytemuck::try_zeroed_vec(cols + 1).map_err(drop)?;
-    let mut positions: Vec<u32> = bytemuck::try_zeroed_vec(list.len()).map_err(drop)?;
+    let mut starts: Vec<u32> = try_zeroed(cols + 1).map_err(drop)?;
+    let mut positions: Vec<u32> = try_zeroed(list.len()).map_err(drop)?;
     for &column in list {
         starts[column as usize] += 1;
     }

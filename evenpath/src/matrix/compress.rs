@@ -4,8 +4,8 @@ use bytemuck::Zeroable;
 
 use super::blocks::grain;
 use super::check_threads;
-use super::memory::try_copy;
 use super::{Csr, MatrixError};
+use crate::memory::{try_copy, try_zeroed};
 use crate::parallel::{self, Slots};
 use crate::{Offset, Scalar};
 
@@ -60,7 +60,7 @@ pub(super) fn compress<V: Scalar, O: Offset>(
     check_threads()?;
     let nnz = entries.rows.len();
     let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz };
-    let mut row_offsets: Vec<O> = bytemuck::try_zeroed_vec(rows + 1).map_err(out_of_memory)?;
+    let mut row_offsets: Vec<O> = try_zeroed(rows + 1).map_err(out_of_memory)?;
     if nnz == 0 {
         // Zeroed pages that are never touched: the machine may have less memory than the row offsets would fill.
         return Ok(Csr::from_valid(rows, cols, row_offsets, Vec::new(), Vec::new()));
@@ -75,9 +75,9 @@ pub(super) fn compress<V: Scalar, O: Offset>(
         let values = try_copy(entries.values).map_err(out_of_memory)?;
         return Ok(Csr::from_valid(rows, cols, row_offsets, column_indices, values));
     }
-    let mut bucketed: Vec<PackedTriplet<V>> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
-    let mut column_indices: Vec<u32> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
-    let mut values: Vec<V> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
+    let mut bucketed: Vec<PackedTriplet<V>> = try_zeroed(nnz).map_err(out_of_memory)?;
+    let mut column_indices: Vec<u32> = try_zeroed(nnz).map_err(out_of_memory)?;
+    let mut values: Vec<V> = try_zeroed(nnz).map_err(out_of_memory)?;
     let buckets = Buckets::new(rows, nnz);
     let starts = buckets.fill(entries, &mut bucketed);
 

@@ -5,8 +5,8 @@ use std::fmt;
 use rayon::slice::ParallelSliceMut;
 
 use super::compress::{self, TripletSlices};
-use super::memory::try_extend;
 use super::{Csr, Duplicates, InvalidCoo, MatrixError, validate};
+use crate::memory::try_extend;
 use crate::{Offset, Scalar, parallel};
 
 /// A sparse matrix as a list of entries, in any order.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::canonical::{CsrArraysMut, Duplicates};
 use super::{Coo, CsrView, InvalidCsr, MatrixError, Row, Rows, Statistics, validate};
+use crate::memory::try_zeroed;
 use crate::{ConvertTo, Offset, Scalar, Storage, parallel};
 
 /// A sparse matrix in compressed sparse row form.
@@ -90,7 +91,7 @@ impl<V: Storage, O: Offset> Csr<V, O> {
     pub fn empty(rows: usize, cols: usize) -> Result<Self, MatrixError> {
         validate::dimensions(rows, cols)?;
         let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz: 0 };
-        let row_offsets = bytemuck::allocation::try_zeroed_vec(rows + 1).map_err(out_of_memory)?;
+        let row_offsets = try_zeroed(rows + 1).map_err(out_of_memory)?;
         Ok(Self::from_valid(rows, cols, row_offsets, Vec::new(), Vec::new()))
     }
 

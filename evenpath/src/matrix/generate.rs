@@ -26,6 +26,7 @@ pub use published::Published;
 use super::blocks::{row_blocks, split_both};
 use super::padding::row_offsets;
 use super::{Csr, MatrixError, validate};
+use crate::memory::try_zeroed;
 use crate::{Offset, Value, parallel};
 use rows::{RowGenerator, Stream};
 
@@ -56,10 +57,10 @@ pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>,
     if O::try_from_usize(fewest).is_none() {
         return Err(MatrixError::offset_overflow::<O>(fewest));
     }
-    drop(bytemuck::try_zeroed_vec::<u32>(fewest).map_err(no_memory_for(fewest))?);
+    drop(try_zeroed::<u32>(fewest).map_err(no_memory_for(fewest))?);
 
     // Rows are generated twice, once to count their nonzeros and once in place, so nothing is copied.
-    let mut lengths: Vec<u32> = bytemuck::try_zeroed_vec(rows).map_err(no_memory_for(0))?;
+    let mut lengths: Vec<u32> = try_zeroed(rows).map_err(no_memory_for(0))?;
     parallel::parts_mut(&mut lengths, 256, |rows, lengths| {
         let mut columns = Vec::new();
         rows.zip(lengths).for_each(|(row, length)| *length = pattern.len(row, &mut columns) as u32);
@@ -67,8 +68,8 @@ pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>,
     let row_offsets: Vec<O> = row_offsets(&lengths)?;
     let nnz = row_offsets[rows].to_usize();
     let out_of_memory = no_memory_for(nnz);
-    let mut column_indices: Vec<u32> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
-    let mut values: Vec<V> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
+    let mut column_indices: Vec<u32> = try_zeroed(nnz).map_err(out_of_memory)?;
+    let mut values: Vec<V> = try_zeroed(nnz).map_err(out_of_memory)?;
     let blocks = row_blocks(&row_offsets);
     let parts = split_both(&blocks, &row_offsets, &mut column_indices, &mut values);
     parallel::for_each(parts, |(block, columns, values)| {

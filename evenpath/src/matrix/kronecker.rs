@@ -2,6 +2,7 @@
 
 use super::blocks::{row_blocks, split_both};
 use super::{Csr, CsrView, MatrixError, validate};
+use crate::memory::try_zeroed;
 use crate::{Offset, Storage, parallel};
 
 /// The shape and the number of nonzeros of a Kronecker product.
@@ -59,11 +60,7 @@ impl<V: Storage, O: Offset> CsrView<'_, V, O> {
         let KroneckerShape { rows, cols, nnz } =
             KroneckerShape::new::<O>((self.shape(), self.nnz()), (b.shape(), b.nnz()))?;
         let out_of_memory = MatrixError::OutOfMemory { rows, nnz };
-        let arrays = (
-            bytemuck::try_zeroed_vec(rows + 1),
-            bytemuck::try_zeroed_vec(nnz),
-            bytemuck::try_zeroed_vec(nnz),
-        );
+        let arrays = (try_zeroed(rows + 1), try_zeroed(nnz), try_zeroed(nnz));
         let (Ok(mut row_offsets), Ok(mut columns), Ok(mut values)) = arrays else {
             return Err(out_of_memory);
         };

@@ -14,7 +14,6 @@ pub mod generate;
 pub(crate) mod hisparse;
 mod hyb;
 mod kronecker;
-pub(crate) mod memory;
 mod padding;
 mod reduction;
 mod row;
@@ -26,6 +25,7 @@ mod stack;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod transpose;
 mod validate;
 mod view;
 

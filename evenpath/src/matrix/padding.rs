@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::blocks::{grain, row_blocks, split_both};
 use super::{Csr, CsrView, MatrixError};
+use crate::memory::try_zeroed;
 use crate::{Offset, Value, parallel};
 
 /// Rows per task.
@@ -96,7 +97,7 @@ pub(super) fn padded_arrays<V: Value>(
         return Err(out_of_memory);
     }
     columns.resize(slots, PADDING);
-    let values = bytemuck::allocation::try_zeroed_vec(slots).map_err(|()| out_of_memory)?;
+    let values = try_zeroed(slots).map_err(|()| out_of_memory)?;
     Ok((columns, values))
 }
 
@@ -158,7 +159,7 @@ impl RowSlots {
 /// A zeroed array for the length of each row. Pages that are never written take no memory, so rows without slots, which
 /// no array bounds, cost nothing.
 pub(super) fn zero_lengths(rows: usize) -> Result<Vec<u32>, MatrixError> {
-    bytemuck::try_zeroed_vec(rows).map_err(|()| MatrixError::OutOfMemory { rows, nnz: 0 })
+    try_zeroed(rows).map_err(|()| MatrixError::OutOfMemory { rows, nnz: 0 })
 }
 
 /// Sets the lengths of the rows starting at `first` to `length(row)`; returns the first error.
@@ -188,8 +189,8 @@ pub(super) fn to_csr<V: Value, O: Offset>(
         return Ok(Csr::from_valid(lengths.len(), cols, row_offsets, Vec::new(), Vec::new()));
     }
     let out_of_memory = |()| MatrixError::OutOfMemory { rows: lengths.len(), nnz };
-    let mut own_columns: Vec<u32> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
-    let mut own_values: Vec<V> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
+    let mut own_columns: Vec<u32> = try_zeroed(nnz).map_err(out_of_memory)?;
+    let mut own_values: Vec<V> = try_zeroed(nnz).map_err(out_of_memory)?;
     let blocks = row_blocks(&row_offsets);
     let parts = split_both(&blocks, &row_offsets, &mut own_columns, &mut own_values);
     parallel::for_each(parts, |(block, own_columns, own_values)| {
@@ -205,7 +206,7 @@ pub(super) fn to_csr<V: Value, O: Offset>(
 pub(super) fn row_offsets<O: Offset>(lengths: &[u32]) -> Result<Vec<O>, MatrixError> {
     let nnz = sum(lengths);
     let out_of_memory = |()| MatrixError::OutOfMemory { rows: lengths.len(), nnz };
-    let mut offsets: Vec<O> = bytemuck::try_zeroed_vec(lengths.len() + 1).map_err(out_of_memory)?;
+    let mut offsets: Vec<O> = try_zeroed(lengths.len() + 1).map_err(out_of_memory)?;
     if nnz == 0 {
         return Ok(offsets);
     }

@@ -1,8 +1,8 @@
 //! Matrices of some rows of a matrix.
 
 use super::blocks::{local_ranges, row_blocks, split_both};
-use super::memory::try_collect;
 use super::{Csr, CsrView, MatrixError, validate};
+use crate::memory::{try_collect, try_zeroed};
 use crate::{Offset, Storage, parallel};
 
 impl<V: Storage, O: Offset> Csr<V, O> {
@@ -60,7 +60,7 @@ impl<V: Storage, O: Offset> CsrView<'_, V, O> {
         let Ok(row_offsets) = try_collect(std::iter::once(O::ZERO).chain(ends)) else {
             return Err(out_of_memory);
         };
-        let arrays = (bytemuck::try_zeroed_vec(nnz), bytemuck::try_zeroed_vec(nnz));
+        let arrays = (try_zeroed(nnz), try_zeroed(nnz));
         let (Ok(mut columns), Ok(mut values)) = arrays else { return Err(out_of_memory) };
         let blocks = row_blocks(&row_offsets);
         let parts = split_both(&blocks, &row_offsets, &mut columns, &mut values);

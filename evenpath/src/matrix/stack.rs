@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::blocks::{row_blocks, split_both};
-use super::memory::try_collect;
 use super::{Csr, CsrView, MatrixError, validate};
+use crate::memory::{try_collect, try_zeroed};
 use crate::{Offset, Storage, parallel};
 
 /// A matrix that can be a block of another.
@@ -163,7 +163,7 @@ impl<V: Storage, O: Offset> Blocks<CsrView<'_, V, O>> {
         let Ok(row_offsets) = try_collect(std::iter::once(O::ZERO).chain(ends)) else {
             return Err(out_of_memory);
         };
-        let arrays = (bytemuck::try_zeroed_vec(nnz), bytemuck::try_zeroed_vec(nnz));
+        let arrays = (try_zeroed(nnz), try_zeroed(nnz));
         let (Ok(mut columns), Ok(mut values)) = arrays else { return Err(out_of_memory) };
         let parts = split_both(&row_blocks(&row_offsets), &row_offsets, &mut columns, &mut values);
         parallel::for_each(parts, |(rows, columns, values)| self.write_rows(&rows, columns, values));

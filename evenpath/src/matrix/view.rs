@@ -4,9 +4,8 @@ use std::fmt;
 use std::ops::Range;
 
 use super::canonical::first_descent;
-use super::compress::{self, TripletSlices};
-use super::memory::try_copy;
 use super::{Coo, Csr, MatrixError, Row, Rows, Statistics, validate};
+use crate::memory::{try_copy, try_zeroed};
 use crate::{Offset, Scalar, Storage, parallel};
 
 /// A sparse matrix in CSR form with borrowed arrays. Copying it is as cheap as copying a slice.
@@ -153,9 +152,9 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
     }
 
     /// The row of each nonzero.
-    fn row_indices(&self) -> Result<Vec<u32>, MatrixError> {
+    pub(super) fn row_indices(&self) -> Result<Vec<u32>, MatrixError> {
         validate::threads()?;
-        let mut rows = bytemuck::try_zeroed_vec(self.nnz()).map_err(|()| self.out_of_memory())?;
+        let mut rows = try_zeroed(self.nnz()).map_err(|()| self.out_of_memory())?;
         let blocks = super::blocks::row_blocks(self.row_offsets);
         parallel::for_each(super::blocks::split(&blocks, self.row_offsets, &mut rows), |(block, slots)| {
             let base = self.row_offsets[block.start].to_usize();
@@ -186,19 +185,6 @@ impl<V: Scalar, O: Offset> CsrView<'_, V, O> {
     pub fn get(&self, row: usize, col: usize) -> Option<V> {
         let stored = |(column, value)| (column as usize == col).then_some(value);
         self.row(row)?.iter().filter_map(stored).reduce(|sum, value| sum + value)
-    }
-
-    /// Returns Aᵀ, for A of m rows and n columns a matrix of n rows and m columns. Its rows are sorted; it
-    /// has duplicates only if A has.
-    ///
-    /// # Errors
-    ///
-    /// If there is not enough memory. The transpose needs one row offset per column of A.
-    pub fn transpose(&self) -> Result<Csr<V, O>, MatrixError> {
-        let row_indices = self.row_indices()?;
-        let entries = TripletSlices { rows: self.column_indices, columns: &row_indices, values: self.values };
-        // The same number of nonzeros, so the offsets fit.
-        compress::compress(self.cols, self.rows, entries)
     }
 
     /// Converts to COO, in the same order.

@@ -6,7 +6,7 @@
 
 use crate::matrix::hisparse::node::{self, MAX_UNITS, Reference, SlotContent, StoredNode, Unit};
 use crate::matrix::hisparse::tree::{InnerLevel, Shape, check_entries, too_large};
-use crate::matrix::memory::{split_by, try_collect};
+use crate::memory::{split_by, try_collect, try_zeroed};
 use crate::{HiSparse, MatrixError, Value, parallel};
 
 /// Nodes per task.
@@ -94,8 +94,7 @@ impl<V: Value> CpuTreeSum<'_, V> {
         &self,
         pairs: &[ReferencePair],
     ) -> Result<Vec<u32>, MatrixError> {
-        let mut counts: Vec<u32> =
-            bytemuck::try_zeroed_vec(pairs.len()).map_err(|()| self.out_of_memory())?;
+        let mut counts: Vec<u32> = try_zeroed(pairs.len()).map_err(|()| self.out_of_memory())?;
         parallel::parts_mut(&mut counts, GRAIN, |range, counts| {
             let mut merge = NodeMerge::<T>::default();
             for (count, &pair) in counts.iter_mut().zip(&pairs[range]) {
@@ -122,9 +121,8 @@ impl<V: Value> CpuTreeSum<'_, V> {
         if all > MAX_UNITS {
             return Err(too_large());
         }
-        let mut coordinates: Vec<u16> = bytemuck::try_zeroed_vec(all).map_err(|()| self.out_of_memory())?;
-        let mut children: Vec<ReferencePair> =
-            bytemuck::try_zeroed_vec(all).map_err(|()| self.out_of_memory())?;
+        let mut coordinates: Vec<u16> = try_zeroed(all).map_err(|()| self.out_of_memory())?;
+        let mut children: Vec<ReferencePair> = try_zeroed(all).map_err(|()| self.out_of_memory())?;
         let lengths = || counts.chunks(GRAIN).map(|counts| counts.iter().map(|&count| count as usize).sum());
         let places = split_by(lengths(), &mut coordinates).map_err(|_| self.out_of_memory())?;
         let slots = split_by(lengths(), &mut children).map_err(|_| self.out_of_memory())?;

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::matrix::hisparse::leaves::PlacedNode;
 use crate::matrix::hisparse::node::{SlotContent, StoredNode, unpack};
-use crate::matrix::memory::try_collect;
+use crate::memory::{try_collect, try_zeroed};
 use crate::{HiSparse, MatrixError, Value, parallel};
 
 /// The minimum number of entries per task, except for the last task of a row of leaves.
@@ -38,7 +38,7 @@ pub(crate) fn multiply<V: Value, const D: usize>(
     let tasks = tasks(matrix, &leaves)?;
     // For as many columns as are summed at once.
     let len = tasks.len() * D * if columns < COLUMNS { 1 } else { COLUMNS };
-    let mut sums: Vec<V> = bytemuck::try_zeroed_vec(len).map_err(|()| out_of_memory())?;
+    let mut sums: Vec<V> = try_zeroed(len).map_err(|()| out_of_memory())?;
     let operands = CpuTreeOperands { matrix, leaves: &leaves, tasks: &tasks, columns, alpha, b, beta };
     let wide = columns - columns % COLUMNS;
     for first in (0..wide).step_by(COLUMNS) {
@@ -61,7 +61,7 @@ fn tasks<V: Value, const D: usize>(
     leaves: &[PlacedNode],
 ) -> Result<Vec<LeafTask>, MatrixError> {
     let out_of_memory = || MatrixError::OutOfMemory { rows: matrix.nrows(), nnz: matrix.nnz() };
-    let mut counts: Vec<u32> = bytemuck::try_zeroed_vec(leaves.len()).map_err(|()| out_of_memory())?;
+    let mut counts: Vec<u32> = try_zeroed(leaves.len()).map_err(|()| out_of_memory())?;
     parallel::parts_mut(&mut counts, 1, |range, counts| {
         for (count, &leaf) in counts.iter_mut().zip(&leaves[range]) {
             *count = matrix.leaf(leaf).work() as u32;

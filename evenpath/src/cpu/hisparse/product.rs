@@ -18,7 +18,7 @@ use crate::matrix::hisparse::depth;
 use crate::matrix::hisparse::leaves::PlacedNode;
 use crate::matrix::hisparse::node::{self, MAX_UNITS, NodeKind};
 use crate::matrix::hisparse::tree::{Shape, too_large};
-use crate::matrix::memory::{split_by, try_collect};
+use crate::memory::{split_by, try_collect, try_zeroed};
 use crate::{HiSparse, MatrixError, Value, parallel};
 
 /// The indices of a leaf of A and a leaf of B.
@@ -100,14 +100,14 @@ impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
         let out_of_memory = || MatrixError::OutOfMemory { rows, nnz };
         let a_rows = try_collect(self.a_leaves.chunk_by(|one, next| one.row == next.row));
         let a_rows = a_rows.map_err(|_| out_of_memory())?;
-        let mut counts: Vec<usize> = bytemuck::try_zeroed_vec(a_rows.len()).map_err(|()| out_of_memory())?;
+        let mut counts: Vec<usize> = try_zeroed(a_rows.len()).map_err(|()| out_of_memory())?;
         parallel::parts_mut(&mut counts, 1, |range, counts| {
             for (pairs, row) in counts.iter_mut().zip(&a_rows[range]) {
                 *pairs = row.iter().map(|&leaf| self.met(leaf).len()).sum();
             }
         });
         let all = counts.iter().sum();
-        let mut pairs: Vec<LeafPair> = bytemuck::try_zeroed_vec(all).map_err(|()| out_of_memory())?;
+        let mut pairs: Vec<LeafPair> = try_zeroed(all).map_err(|()| out_of_memory())?;
 
         // Start of the leaves and of the pairs of each row.
         let starts = try_collect(a_rows.iter().zip(&counts).scan((0, 0), |next, (row, pairs)| {

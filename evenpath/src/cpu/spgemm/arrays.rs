@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::block::TaskRows;
 use super::ordered::{Ended, Ordered, TaskPlace};
 use super::workspace::Workspace;
+use crate::memory::try_zeroed;
 use crate::{Offset, Scalar, parallel};
 
 /// At most one in this many elements of an array may stay unused.
@@ -22,7 +23,7 @@ pub(crate) struct SpgemmArrays<V, C> {
 impl<V: Scalar, C: Offset> SpgemmArrays<V, C> {
     /// Creates arrays without entries. `None` if there is too little memory.
     pub(super) fn new(rows: usize) -> Option<Self> {
-        let row_offsets = bytemuck::try_zeroed_vec(rows + 1).ok()?;
+        let row_offsets = try_zeroed(rows + 1).ok()?;
         Some(Self { row_offsets, column_indices: Vec::new(), values: Vec::new() })
     }
 

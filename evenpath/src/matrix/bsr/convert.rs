@@ -6,14 +6,14 @@ use super::super::blocks::{row_blocks, split, split_both};
 use super::super::{MatrixError, validate};
 use super::fill::{GRAIN, block_columns, rows_of};
 use super::matrix::{Bsr, check_block_size};
+use crate::memory::try_zeroed;
 use crate::{Csr, CsrView, Offset, Value, parallel};
 
 /// Offsets of rows with these lengths, `lengths[i]` being that of row `i`.
 fn offsets<O: Offset>(lengths: &[usize]) -> Result<Vec<O>, MatrixError> {
     let total: usize = lengths.iter().sum();
     let out_of_memory = |()| MatrixError::OutOfMemory { rows: lengths.len(), nnz: total };
-    let mut offsets: Vec<O> =
-        bytemuck::allocation::try_zeroed_vec(lengths.len() + 1).map_err(out_of_memory)?;
+    let mut offsets: Vec<O> = try_zeroed(lengths.len() + 1).map_err(out_of_memory)?;
     let mut end = 0;
     for (offset, length) in offsets[1..].iter_mut().zip(lengths) {
         end += length;
@@ -29,7 +29,7 @@ fn lengths(
 ) -> Result<Vec<usize>, MatrixError> {
     validate::threads()?;
     let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz: 0 };
-    let mut lengths = bytemuck::allocation::try_zeroed_vec(rows).map_err(out_of_memory)?;
+    let mut lengths = try_zeroed(rows).map_err(out_of_memory)?;
     parallel::chunks_mut(&mut lengths, GRAIN, |chunk, lengths| {
         count(chunk * GRAIN..chunk * GRAIN + lengths.len(), lengths);
     });
@@ -73,8 +73,8 @@ impl<V: Value, O: Offset> Csr<V, O> {
         if len.checked_mul(size_of::<V>()).is_none_or(|bytes| isize::try_from(bytes).is_err()) {
             return Err(out_of_memory(()));
         }
-        let mut column_indices = bytemuck::allocation::try_zeroed_vec(blocks).map_err(out_of_memory)?;
-        let mut values = bytemuck::allocation::try_zeroed_vec(len).map_err(out_of_memory)?;
+        let mut column_indices = try_zeroed(blocks).map_err(out_of_memory)?;
+        let mut values = try_zeroed(len).map_err(out_of_memory)?;
         fill(view, block_size, &row_offsets, &mut column_indices, &mut values);
         Ok(Bsr::from_valid(self.shape(), block_size, row_offsets, column_indices, values))
     }
@@ -160,8 +160,8 @@ impl<V: Value, O: Offset> Bsr<V, O> {
         let row_offsets: Vec<P> = offsets(&lengths)?;
         let nnz = lengths.iter().sum();
         let out_of_memory = |()| MatrixError::OutOfMemory { rows: self.nrows(), nnz };
-        let mut columns: Vec<u32> = bytemuck::allocation::try_zeroed_vec(nnz).map_err(out_of_memory)?;
-        let mut values: Vec<V> = bytemuck::allocation::try_zeroed_vec(nnz).map_err(out_of_memory)?;
+        let mut columns: Vec<u32> = try_zeroed(nnz).map_err(out_of_memory)?;
+        let mut values: Vec<V> = try_zeroed(nnz).map_err(out_of_memory)?;
         let ranges = row_blocks(&row_offsets);
         parallel::for_each(
             split_both(&ranges, &row_offsets, &mut columns, &mut values),

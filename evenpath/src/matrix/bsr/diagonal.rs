@@ -2,6 +2,7 @@
 
 use super::super::{MatrixError, validate};
 use super::matrix::Bsr;
+use crate::memory::try_zeroed;
 use crate::{Offset, Value, parallel};
 
 impl<V: Value, O: Offset> Bsr<V, O> {
@@ -22,7 +23,7 @@ impl<V: Value, O: Offset> Bsr<V, O> {
         let (size, count) = (self.block_size(), self.block_rows().min(self.block_cols()));
         let len = count.saturating_mul(size * size);
         let out_of_memory = |()| MatrixError::OutOfMemory { rows: self.nrows(), nnz: len };
-        let mut blocks = bytemuck::allocation::try_zeroed_vec(len).map_err(out_of_memory)?;
+        let mut blocks = try_zeroed(len).map_err(out_of_memory)?;
         write_diagonal_blocks(size, self.row_offsets(), self.column_indices(), self.values(), &mut blocks);
         Ok(blocks)
     }

@@ -18,9 +18,9 @@ use super::options::Options;
 use super::share::share;
 use super::tree::{self, InnerLevel, Shape, depth};
 use crate::matrix::blocks::split_both;
-use crate::matrix::memory::try_collect;
 use crate::matrix::padding::row_offsets;
 use crate::matrix::{Coo, Csr, CsrView, Duplicates, MatrixError};
+use crate::memory::{try_collect, try_zeroed};
 use crate::{Offset, Value, parallel};
 
 impl<V: Value, O: Offset> CsrView<'_, V, O> {
@@ -244,9 +244,9 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
             return Err(MatrixError::offset_overflow::<O>(nnz));
         }
         let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz };
-        let zeroed = |len| bytemuck::allocation::try_zeroed_vec::<u32>(len).map_err(out_of_memory);
+        let zeroed = |len| try_zeroed::<u32>(len).map_err(out_of_memory);
         let mut column_indices = zeroed(nnz)?;
-        let mut values: Vec<V> = bytemuck::allocation::try_zeroed_vec(nnz).map_err(out_of_memory)?;
+        let mut values: Vec<V> = try_zeroed(nnz).map_err(out_of_memory)?;
         let mut lengths = zeroed(rows)?;
         let leaves = self.leaves_by_row()?;
         parallel::chunks_mut(&mut lengths, D, |row, lengths| {

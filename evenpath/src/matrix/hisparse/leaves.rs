@@ -7,7 +7,7 @@ use super::matrix::HiSparse;
 use super::node::{Reference, StoredNode, unpack};
 use crate::matrix::MatrixError;
 use crate::matrix::check_threads;
-use crate::matrix::memory::{split_by, try_collect};
+use crate::memory::{split_by, try_collect, try_zeroed};
 use crate::{Value, parallel};
 
 /// Inner nodes per task.
@@ -59,13 +59,12 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     fn next_level(&self, nodes: &[PlacedNode]) -> Result<Vec<PlacedNode>, MatrixError> {
         let out_of_memory = || MatrixError::OutOfMemory { rows: self.nrows(), nnz: self.nnz() };
         let len = |node: &PlacedNode| StoredNode::<Reference>::at(self.units(), node.reference, D).len();
-        let mut counts: Vec<usize> =
-            bytemuck::try_zeroed_vec(nodes.len().div_ceil(GRAIN)).map_err(|()| out_of_memory())?;
+        let mut counts: Vec<usize> = try_zeroed(nodes.len().div_ceil(GRAIN)).map_err(|()| out_of_memory())?;
         parallel::chunks_mut(&mut counts, 1, |chunk, count| {
             count[0] = nodes[chunk * GRAIN..].iter().take(GRAIN).map(len).sum();
         });
         let all = counts.iter().sum();
-        let mut children: Vec<PlacedNode> = bytemuck::try_zeroed_vec(all).map_err(|()| out_of_memory())?;
+        let mut children: Vec<PlacedNode> = try_zeroed(all).map_err(|()| out_of_memory())?;
         let parts = split_by(counts.iter().copied(), &mut children).map_err(|_| out_of_memory())?;
         let parts = try_collect(parts.into_iter().zip(nodes.chunks(GRAIN))).map_err(|_| out_of_memory())?;
         parallel::for_each(parts, |(slots, nodes)| {

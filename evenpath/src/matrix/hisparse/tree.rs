@@ -2,6 +2,7 @@
 
 use super::node::{self, MAX_UNITS, NodeKind, Reference, UNIT_BYTES, Unit};
 use crate::matrix::MatrixError;
+use crate::memory::try_zeroed;
 use crate::{Value, parallel};
 
 /// Nodes per task.
@@ -63,7 +64,7 @@ impl Shape {
         levels.push(self.place::<V, D>(rows, &mut end, self.leaves.iter().map(|&count| count as usize))?);
 
         let out_of_memory = |()| self.out_of_memory(rows);
-        let mut pool: Vec<Unit> = bytemuck::allocation::try_zeroed_vec(end).map_err(out_of_memory)?;
+        let mut pool: Vec<Unit> = try_zeroed(end).map_err(out_of_memory)?;
         let mut rest = &mut pool[1..];
         for (level, references) in levels.iter().enumerate() {
             let next_level = levels.get(level + 1).and_then(|references| references.first());

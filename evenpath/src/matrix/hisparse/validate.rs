@@ -9,6 +9,7 @@ use super::matrix::HiSparse;
 use super::node::{self, MAX_UNITS, NodeKind, Reference, SlotContent, StoredNode, UNIT_BYTES, Unit, unpack};
 use super::tree::{self, BuiltTree, depth, level_span};
 use crate::matrix::{MatrixError, validate};
+use crate::memory::try_zeroed;
 use crate::{Value, parallel};
 
 /// Error in a node of a [`HiSparse`] pool. Rows and columns count from 0 within the node.
@@ -150,7 +151,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
             return Err(tree::too_large());
         }
         let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz: 0 };
-        let mut units: Vec<Unit> = bytemuck::allocation::try_zeroed_vec(len).map_err(out_of_memory)?;
+        let mut units: Vec<Unit> = try_zeroed(len).map_err(out_of_memory)?;
         bytemuck::cast_slice_mut(&mut units).copy_from_slice(pool);
         let root = Reference(root_reference);
         Pool { units: &units, rows: rows as u64, cols: cols as u64, d: D }.check::<V>(root)?;
