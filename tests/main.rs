@@ -28,6 +28,7 @@ mod reduce;
 mod same_bits;
 mod scan;
 mod select_rows;
+mod semirings;
 mod sets;
 mod sizes;
 mod slice_products;

@@ -12,6 +12,9 @@ pub use evenpath_simt::half::{bf16, f16};
 mod sealed {
     use evenpath_simt::WidenTo;
 
+    /// Type in the memory of kernels.
+    pub trait KernelElement: evenpath_simt::Element {}
+
     /// Type in memory, converted to `C` for arithmetic.
     pub trait KernelStored<C>: evenpath_simt::Stored<Compute = C> + WidenTo<C> {}
     impl<S: evenpath_simt::Stored> KernelStored<S::Compute> for S {}
@@ -92,6 +95,37 @@ mod sealed {
 
 pub(crate) use sealed::{Decimal, ForKind, ForVectors};
 
+/// A value of a sparse matrix: a [`Storage`] type, or `u32`, `i32`, `u64` or `i64`. Sealed.
+///
+/// Any matrix can be built, uploaded, downloaded and changed. Products of matrices of integers are those in a
+/// [semiring](crate::semiring); everything else takes [`Storage`] types, or the floating-point types ([`Value`]).
+///
+/// ```
+/// use evenpath::{Csr, Entry};
+///
+/// fn longest_row<T: Entry>(a: &Csr<T>) -> usize {
+///     a.iter_rows().map(|row| row.len()).max().unwrap_or(0)
+/// }
+/// let a: Csr<i64> = Csr::try_new(1, 2, vec![0_u32, 2], vec![0, 1], vec![-1, 5])?;
+/// assert_eq!(longest_row(&a), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Entry: sealed::KernelElement + bytemuck::Pod + Default + Display {
+    /// Name of the type in Rust or in the crate `half`.
+    const NAME: &'static str;
+}
+
+macro_rules! entries {
+    ($($type:ident)*) => {$(
+        impl sealed::KernelElement for $type {}
+        impl Entry for $type {
+            const NAME: &'static str = stringify!($type);
+        }
+    )*};
+}
+
+entries!(f16 bf16 f32 f64 u32 i32 u64 i64);
+
 /// An element of a matrix or a dense operand: [`struct@f16`], [`struct@bf16`], `f32` or `f64`. Sealed.
 ///
 /// The 16-bit types are storage: what is computed from them is computed in `f32`. They halve the memory, and the time of a product
@@ -110,18 +144,10 @@ pub(crate) use sealed::{Decimal, ForKind, ForVectors};
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 pub trait Storage:
-    sealed::KernelStored<<Self as Storage>::Computed>
-    + sealed::Kind
-    + bytemuck::Pod
-    + Default
-    + Display
-    + PartialOrd
+    sealed::KernelStored<<Self as Storage>::Computed> + sealed::Kind + Entry + PartialOrd
 {
     /// Type of arithmetic: `f32`, or `f64` for `f64`.
     type Computed: Value;
-
-    /// Name of the type in Rust or in the crate `half`.
-    const NAME: &'static str;
 
     /// Converts to `f64`; exact.
     fn to_f64(self) -> f64;
@@ -236,7 +262,6 @@ macro_rules! value {
     ($type:ident) => {
         impl Storage for $type {
             type Computed = Self;
-            const NAME: &'static str = stringify!($type);
 
             fn to_f64(self) -> f64 {
                 f64::from(self)
@@ -279,7 +304,6 @@ macro_rules! half {
     ($type:ident) => {
         impl Storage for $type {
             type Computed = f32;
-            const NAME: &'static str = stringify!($type);
 
             fn to_f64(self) -> f64 {
                 $type::to_f64(self)

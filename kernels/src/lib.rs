@@ -27,6 +27,7 @@ pub mod norm;
 pub mod offset;
 pub mod reduce;
 pub mod scan;
+pub mod semiring;
 pub mod sets;
 pub mod sort;
 pub mod spadd;

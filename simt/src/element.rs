@@ -19,6 +19,11 @@ pub enum ScalarType {
     BF16,
     F32,
     F64,
+    /// An element [of a semiring](crate::semiring::In).
+    In {
+        semiring: &'static str,
+        value: &'static ScalarType,
+    },
 }
 
 impl ScalarType {
@@ -29,10 +34,11 @@ impl ScalarType {
             Self::U16 | Self::F16 | Self::BF16 => 2,
             Self::U32 | Self::I32 | Self::F32 => 4,
             Self::U64 | Self::I64 | Self::F64 => 8,
+            Self::In { value, .. } => value.size(),
         }
     }
 
-    /// Rust's name of the type.
+    /// Rust's name of the type; of an element of a semiring, that of its number.
     pub const fn name(self) -> &'static str {
         match self {
             Self::U8 => "u8",
@@ -45,6 +51,7 @@ impl ScalarType {
             Self::BF16 => "bf16",
             Self::F32 => "f32",
             Self::F64 => "f64",
+            Self::In { value, .. } => value.name(),
         }
     }
 }
@@ -64,7 +71,7 @@ pub trait Element: Copy + PartialEq + core::fmt::Debug + Send + Sync + 'static +
     const TYPE: ScalarType;
     /// Bytes of one element; its alignment too.
     const SIZE: usize = Self::TYPE.size();
-    /// The all-zero element.
+    /// The element whose bits are all zero; of a semiring, the identity of its sum.
     const ZERO: Self;
     /// Returns the element's bits, in the low bytes of a word.
     fn to_bits(self) -> u64;

@@ -6,6 +6,7 @@ mod entries;
 mod graphs;
 mod operations;
 mod products;
+mod semirings;
 mod sequences;
 mod table;
 
