@@ -20,6 +20,7 @@ use evenpath::key::Pairs;
 use evenpath::operator::Operator;
 use evenpath::reduce::by_offsets;
 use evenpath::scan::{self, ScanOptions};
+use evenpath::semiring::MaxPlus;
 use evenpath::sets::{self, Combine, SetOperation};
 use evenpath::sort::{self, SortOptions};
 use evenpath::spadd::Elementwise;
@@ -113,6 +114,12 @@ fn products_with_a_vector() {
         true,
         |device| device.upload(&a).unwrap(),
         |a, x, beta, y| a.spmv(2.0, x, beta, y),
+    );
+    drive_product(
+        "SpMV in a semiring",
+        true,
+        |device| device.upload(&a).unwrap(),
+        |a, x, _, y| a.spmv_over::<MaxPlus>(x, y),
     );
     for mode in SpmvTransposedMethod::ALL {
         drive_product(
@@ -285,6 +292,12 @@ fn sparse_results() {
     });
     drive("A·A outside of a mask", upload, held, |a| {
         values_of(&a.spgemm_masked_out(a, a, SpgemmOptions::default())?)
+    });
+    drive("A·A in a semiring", upload, held, |a| {
+        values_of(&a.spgemm_over::<MaxPlus>(a, SpgemmOptions::default())?)
+    });
+    drive("A·A in a semiring, under a mask", upload, held, |a| {
+        values_of(&a.spgemm_masked_over::<MaxPlus, _>(a, a, SpgemmOptions::default())?)
     });
     drive(
         "coordinates to CSR",

@@ -34,6 +34,7 @@ mod same_bits;
 mod scan;
 mod sddmm;
 mod select_rows;
+mod semirings;
 mod sets;
 mod sizes;
 mod slice_products;

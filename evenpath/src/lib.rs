@@ -38,6 +38,7 @@
 //! |---|---|
 //! | [`spmv`], [`spmm`] | sparse matrix times dense vector or matrix, also with the transpose |
 //! | [`spgemm`], [`spadd`] | products, sums and masks of sparse matrices |
+//! | [`semiring`] | products with other sums and products, such as minimum and sum |
 //! | [`assembly`] | matrices from triplets or finite elements, again with new values |
 //! | [`vector`] | sums, inner products and functions of dense vectors |
 //! | [`scan`], [`reduce`], [`sort`], [`merge`], [`sets`] | primitives on sequences of [keys](key) and [elements](operator) |
@@ -72,6 +73,7 @@ mod policy;
 pub mod prelude;
 mod scalar;
 mod scale;
+pub mod semiring;
 mod sequence;
 mod threads;
 
@@ -83,7 +85,9 @@ pub use format::{DeviceCsr, DeviceDense, Layout};
 pub use interop::cudarc::CudarcVec;
 pub use matrix::{Coo, Csr, HiSparse, generate};
 pub use operand::Factor;
-pub use scalar::{Complex, Compute, Multiplies, Offset, RealStorage, Scalar, Storage, Value, bf16, f16};
+pub use scalar::{
+    Complex, Compute, Entry, Multiplies, Offset, RealStorage, Scalar, Storage, Value, bf16, f16,
+};
 pub use sequence::{merge, reduce, scan, sets, sort, vector};
 
 /// Compressed sparse rows: row offsets, column indices, values.

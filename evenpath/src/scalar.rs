@@ -16,6 +16,9 @@ pub use evenpath_simt::num_complex::Complex;
 mod sealed {
     use evenpath_simt::WidenTo;
 
+    /// Type in the memory of kernels.
+    pub trait KernelElement: evenpath_simt::Element {}
+
     /// Type in memory, converted to `C` for arithmetic.
     pub trait KernelStored<C>: evenpath_simt::Stored<Compute = C> + WidenTo<C> {}
     impl<S: evenpath_simt::Stored> KernelStored<S::Compute> for S {}
@@ -101,6 +104,40 @@ mod sealed {
 
 pub(crate) use sealed::{Decimal, ForKind, ForVectors};
 
+/// A value of a sparse matrix: a [`Storage`] type, or `u32`, `i32`, `u64` or `i64`. Sealed.
+///
+/// Any matrix can be built, uploaded, downloaded and changed. Products of matrices of integers are those in a
+/// [semiring](crate::semiring); everything else takes [`Storage`] types, or those of arithmetic ([`Scalar`], [`Value`]).
+///
+/// ```
+/// use evenpath::{Csr, Entry};
+///
+/// fn longest_row<T: Entry>(a: &Csr<T>) -> usize {
+///     a.iter_rows().map(|row| row.len()).max().unwrap_or(0)
+/// }
+/// let a: Csr<i64> = Csr::try_new(1, 2, vec![0_u32, 2], vec![0, 1], vec![-1, 5])?;
+/// assert_eq!(longest_row(&a), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Entry: sealed::KernelElement + bytemuck::Pod + Default + Display {
+    /// Name of the type in Rust, or in the crates `half` and `num_complex`.
+    const NAME: &'static str;
+}
+
+macro_rules! entries {
+    ($($type:ty: $name:literal,)*) => {$(
+        impl sealed::KernelElement for $type {}
+        impl Entry for $type {
+            const NAME: &'static str = $name;
+        }
+    )*};
+}
+
+entries! {
+    f16: "f16", bf16: "bf16", f32: "f32", f64: "f64", u32: "u32", i32: "i32", u64: "u64", i64: "i64",
+    Complex<f32>: "Complex<f32>", Complex<f64>: "Complex<f64>",
+}
+
 /// An element of a matrix or a dense operand: [`struct@f16`], [`struct@bf16`], `f32`, `f64`, or [`Complex`] of `f32` or `f64`.
 /// Sealed.
 ///
@@ -126,14 +163,9 @@ pub(crate) use sealed::{Decimal, ForKind, ForVectors};
 /// assert_eq!((value_bytes(&a), value_bytes(&a.into_values::<f16>())), (8, 4));
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
-pub trait Storage:
-    sealed::KernelStored<<Self as Storage>::Computed> + sealed::Kind + bytemuck::Pod + Default + Display
-{
+pub trait Storage: sealed::KernelStored<<Self as Storage>::Computed> + sealed::Kind + Entry {
     /// Type of arithmetic: `f32` for types of 16 bits, the type itself for others.
     type Computed: Scalar;
-
-    /// Name of the type in Rust, or in the crates `half` and `num_complex`.
-    const NAME: &'static str;
 }
 
 /// A real element of a matrix or a dense operand: [`struct@f16`], [`struct@bf16`], `f32` or `f64`. Sealed.
@@ -294,7 +326,6 @@ macro_rules! value {
     ($type:ident) => {
         impl Storage for $type {
             type Computed = Self;
-            const NAME: &'static str = stringify!($type);
         }
 
         impl RealStorage for $type {
@@ -355,7 +386,6 @@ macro_rules! complex {
     ($part:ident) => {
         impl Storage for Complex<$part> {
             type Computed = Self;
-            const NAME: &'static str = concat!("Complex<", stringify!($part), ">");
         }
 
         impl sealed::Kind for Complex<$part> {
@@ -396,7 +426,6 @@ macro_rules! half {
     ($type:ident) => {
         impl Storage for $type {
             type Computed = f32;
-            const NAME: &'static str = stringify!($type);
         }
 
         impl RealStorage for $type {

@@ -34,6 +34,7 @@ pub mod pieces;
 pub mod reduce;
 pub mod scan;
 pub mod sddmm;
+pub mod semiring;
 pub mod sets;
 pub mod softmax;
 pub mod sort;

@@ -21,6 +21,11 @@ pub enum ScalarType {
     F64,
     C32,
     C64,
+    /// An element [of a semiring](crate::semiring::In).
+    In {
+        semiring: &'static str,
+        value: &'static ScalarType,
+    },
 }
 
 impl ScalarType {
@@ -32,6 +37,7 @@ impl ScalarType {
             Self::U32 | Self::I32 | Self::F32 => 4,
             Self::U64 | Self::I64 | Self::F64 | Self::C32 => 8,
             Self::C64 => 16,
+            Self::In { value, .. } => value.size(),
         }
     }
 
@@ -43,7 +49,7 @@ impl ScalarType {
         }
     }
 
-    /// Rust's name of the type.
+    /// Rust's name of the type; of an element of a semiring, that of its number.
     pub const fn name(self) -> &'static str {
         match self {
             Self::U8 => "u8",
@@ -58,6 +64,7 @@ impl ScalarType {
             Self::F64 => "f64",
             Self::C32 => "Complex<f32>",
             Self::C64 => "Complex<f64>",
+            Self::In { value, .. } => value.name(),
         }
     }
 }
@@ -81,7 +88,7 @@ pub trait Element: Copy + PartialEq + core::fmt::Debug + Send + Sync + 'static +
     const SIZE: usize = Self::TYPE.size();
     /// Bytes of each of its words that hold bits.
     const WORD_SIZE: usize = if Self::SIZE < 8 { Self::SIZE } else { 8 };
-    /// The all-zero element.
+    /// The element whose bits are all zero; of a semiring, the identity of its sum.
     const ZERO: Self;
     /// Returns the element's bits, in the low bytes of a word, or in two words.
     fn to_bits(self) -> Self::Words;

@@ -17,6 +17,7 @@
 //! | [`atomic`] | atomic operations and fences, ordering and scope named |
 //! | [`bits`] | counts of the bits of 64-bit words |
 //! | [`element`] | the scalars that memory holds, and arithmetic on them |
+//! | [`semiring`] | elements with another sum and product |
 //! | [`entry`] | how a parameter reaches a kernel's PTX entry |
 //! | [`macro@device`] | marks the functions that run on the GPU |
 //! | [`mod@kernel`] | what the host knows of a kernel; [`kernel!`] declares one |
@@ -34,6 +35,7 @@ pub mod element;
 pub mod entry;
 pub mod global;
 mod macros;
+pub mod semiring;
 pub mod shared;
 pub mod thread;
 pub mod warp;
@@ -63,4 +65,5 @@ pub use evenpath_simt_macros::{declared_kernels, instances};
 pub use global::{Aligned16, Alignment, Global, GlobalMut, Natural};
 pub use half;
 pub use num_complex;
+pub use semiring::In;
 pub use shared::{Arena, Shared};

@@ -7,6 +7,7 @@ mod entries;
 mod graphs;
 mod operations;
 mod products;
+mod semirings;
 mod sequences;
 mod structure;
 mod table;

@@ -24,6 +24,7 @@ use super::products::{
     spgemm_masked_out, spgemm_mixed, spgemm_row_tiles, spgemm_row_wise, spgemm_sorted, spgemm_sorted_at_once,
     spgemm_sorted_by_column, spmm, spmm_bsr, spmm_tree, to_coo, to_tree, to_tree_queued, transpose,
 };
+use super::semirings::{spgemm_masked_over, spgemm_over, spmv_over};
 use super::sequences::{
     argmin_into, axpby, dot, dot_into, fill, map, merge_keys, merge_pairs, min_into, reduce_by_keys,
     reduce_by_keys_into, scan, scan_by_keys, scan_by_offsets, scan_from, sort_keys, sort_keys_by_offsets,
@@ -88,6 +89,7 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpMV, CSR, complex, once", "`DeviceCsr::spmv`", complex_spmv_once [c32 c64] [u32 u64] true, true, true;
         "SpMV, CSR, mixed", "`DeviceCsr::plan_spmv_mixed`", spmv_mixed [f32] [u32 u64] true, true, true;
         "SpMV, CSR, mixed, once", "`DeviceCsr::spmv_mixed`", spmv_mixed_once [f32] [u32 u64] true, true, true;
+        "SpMV, semiring", "`DeviceCsr::spmv_over`", spmv_over [f32 f64 u32 i32 u64 i64] [u32 u64] true, true, true;
         "SpMV, COO", "`DeviceCoo::spmv`", spmv_coo [f32 f64] [] true, true, true;
         "SpMV, ELL", "`DeviceEll::spmv`", spmv_ell [f32 f64] [] true, true, true;
         "SpMV, ELL-R", "`DeviceEllR::spmv`", spmv_ell_r [f32 f64] [] true, true, true;
@@ -115,6 +117,8 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpGEMM, global sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted_at_once [f32 f64] [u32 u64] false, false, true;
         "SpGEMM, masked", "`DeviceCsr::spgemm_masked`", spgemm_masked [f32 f64] [u32 u64] false, false, true;
         "SpGEMM, masked out", "`DeviceCsr::spgemm_masked_out`", spgemm_masked_out [f32 f64] [u32 u64] false, false, true;
+        "SpGEMM, semiring", "`DeviceCsr::spgemm_over`", spgemm_over [f32 f64 u32 i32 u64 i64] [u32 u64] false, false, true;
+        "SpGEMM, semiring, masked", "`DeviceCsr::spgemm_masked_over`", spgemm_masked_over [f32 f64 u32 i32 u64 i64] [u32 u64] false, false, true;
         "SpGEMM, HiSparse", "`DeviceHiSparse::spgemm`", multiply_trees [f32 f64] [] false, false, true;
         "SpAdd, CSR, once", "`DeviceCsr::spadd`", add_once [f32 f64] [u32 u64] false, false, true;
         "SpAdd, CSR", "`DeviceCsr::plan_spadd`", add [f32 f64] [u32 u64] true, true, true;

@@ -6,13 +6,13 @@ use evenpath::error::OpError;
 use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::SpmmOptions;
-use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Offset, RealStorage, Value};
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Entry, Offset, RealStorage, Storage, Value};
 
 use super::operations::{Download, Run, bytes, download, matrix, numbers, tree};
 
 const COLUMNS: usize = 4;
 
-pub(super) fn download_csr<V: RealStorage, O: Offset>(matrix: DeviceCsr<V, O>) -> Download {
+pub(super) fn download_csr<V: Entry, O: Offset>(matrix: DeviceCsr<V, O>) -> Download {
     Box::new(move || {
         let matrix = matrix.download().expect("a download");
         [bytes(matrix.row_offsets()), bytes(matrix.column_indices()), bytes(matrix.values())].concat()

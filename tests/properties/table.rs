@@ -18,6 +18,7 @@ its types, and checks the claims of this table on simulated GPUs.
 - **Values**: of the matrix, vectors and results; `c32` and `c64` are `Complex<f32>` and `Complex<f64>`. The mixed products have vectors of `f64` for
   matrices of `f32`. `plan_spmv_mixed` and `plan_spmm_mixed` have the properties of `plan_spmv` and `plan_spmm` besides, with vectors
   and dense matrices of `f32` for matrices of `f16` and `bf16`. SDDMM has values of `f32` for dense matrices of `f16` and `bf16`.
+  Products in a [semiring](operations.md#other-sums-and-products) take the types of the semiring; the table has those of `MinPlus`.
 - **Memory**: plans report what they hold, `info()?.workspace_bytes`; scans, reductions, sorts, merges and sets have functions
   `…_temporary_bytes` for the temporary memory of a call.
 

@@ -4,9 +4,9 @@ use super::DeviceCsr;
 use super::values::CsrValues;
 use crate::device::DeviceSlice;
 use crate::operand::OpError;
-use crate::{Offset, Storage};
+use crate::{Entry, Offset};
 
-impl<V: Storage, O: Offset> DeviceCsr<V, O> {
+impl<V: Entry, O: Offset> DeviceCsr<V, O> {
     /// Borrows the row offsets, one more than there are rows: the nonzeros of row i are those from offset i to
     /// offset i + 1.
     ///

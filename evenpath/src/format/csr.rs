@@ -8,7 +8,7 @@ use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
 use crate::matrix::{Csr, CsrView};
 use crate::operand::OpError;
 use crate::operand::check::check_len;
-use crate::{Offset, Storage};
+use crate::{Entry, Offset};
 
 /// A CSR matrix in a device's memory, uploaded by [`Device::upload`].
 ///
@@ -26,7 +26,7 @@ use crate::{Offset, Storage};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct DeviceCsr<V: Storage, O: Offset = u32> {
+pub struct DeviceCsr<V: Entry, O: Offset = u32> {
     pattern: Arc<DevicePattern<O>>,
     values: Arc<MatrixValues<V>>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct DevicePattern<O: Offset> {
     pub(crate) canonical: OnceLock<()>,
 }
 
-impl<V: Storage, O: Offset> Upload for Csr<V, O> {
+impl<V: Entry, O: Offset> Upload for Csr<V, O> {
     type OnDevice = DeviceCsr<V, O>;
 
     fn upload_to(&self, device: &Device) -> Result<DeviceCsr<V, O>, DeviceError> {
@@ -53,7 +53,7 @@ impl<V: Storage, O: Offset> Upload for Csr<V, O> {
     }
 }
 
-impl<V: Storage, O: Offset> DeviceCsr<V, O> {
+impl<V: Entry, O: Offset> DeviceCsr<V, O> {
     /// Number of rows.
     pub fn nrows(&self) -> usize {
         self.pattern.rows
@@ -228,7 +228,7 @@ impl<O: Offset> DevicePattern<O> {
 
     /// The matrix with the given values, one per nonzero, as a kernel argument. A plan may have freed its
     /// columns.
-    pub(crate) fn with_values<V: Storage>(&self, values: &DeviceVec<V>) -> evenpath_kernels::GlobalCsr<V, O> {
+    pub(crate) fn with_values<V: Entry>(&self, values: &DeviceVec<V>) -> evenpath_kernels::GlobalCsr<V, O> {
         evenpath_kernels::GlobalCsr {
             row_offsets: self.row_offsets.as_global(),
             column_indices: self.column_indices.as_aligned(),
@@ -238,23 +238,31 @@ impl<O: Offset> DevicePattern<O> {
         }
     }
 
+    /// [`with_values`](Self::with_values) as elements of another type of the same size.
+    pub(crate) fn with_values_as<V: Entry, E: evenpath_simt::Element>(
+        &self,
+        values: &DeviceVec<V>,
+    ) -> evenpath_kernels::GlobalCsr<E, O> {
+        let evenpath_kernels::GlobalCsr { row_offsets, column_indices, values, nonzeros, rows } =
+            self.with_values(values);
+        let values = values.reinterpret();
+        evenpath_kernels::GlobalCsr { row_offsets, column_indices, values, nonzeros, rows }
+    }
+
     /// The columns, for kernels that write them only if they are missing.
     pub(crate) fn columns_of_known(&self) -> GlobalMut<u32> {
         self.column_indices.as_global_unwritten()
     }
 
     /// The matrix with the given values, if both are on the CPU.
-    pub(crate) fn host_view<'a, V: Storage>(
-        &'a self,
-        values: &'a DeviceSlice<V>,
-    ) -> Option<CsrView<'a, V, O>> {
+    pub(crate) fn host_view<'a, V: Entry>(&'a self, values: &'a DeviceSlice<V>) -> Option<CsrView<'a, V, O>> {
         let row_offsets = self.row_offsets.host_slice()?;
         let column_indices = self.column_indices.host_slice()?;
         Some(CsrView::from_valid(self.rows, self.cols, row_offsets, column_indices, values.host_slice()?))
     }
 }
 
-impl<V: Storage, O: Offset> fmt::Debug for DeviceCsr<V, O> {
+impl<V: Entry, O: Offset> fmt::Debug for DeviceCsr<V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols, nnz) = (self.nrows(), self.ncols(), self.nnz());
         write!(

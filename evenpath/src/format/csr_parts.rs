@@ -10,12 +10,12 @@ use crate::operand::OpError;
 use crate::operation::Operator;
 use crate::sequence::reduce;
 use crate::sequence::row_marks::check_row_offsets;
-use crate::{MatrixError, Offset, Storage};
+use crate::{Entry, MatrixError, Offset};
 
 /// Number of column indices in one reduction for the maximum.
 const PORTION: usize = 1 << 30;
 
-impl<V: Storage, O: Offset> DeviceCsr<V, O> {
+impl<V: Entry, O: Offset> DeviceCsr<V, O> {
     /// Creates a matrix of `rows` rows and `cols` columns from its arrays: `rows + 1` row offsets, and the
     /// column and value of each nonzero, row by row. They are checked on the device, for which the call
     /// waits; columns of a row need not increase.

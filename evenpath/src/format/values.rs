@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 
-use crate::Storage;
+use crate::Entry;
 use crate::device::{DeviceError, DeviceKind, DeviceSlice, DeviceVec};
 use crate::operand::OpError;
 
@@ -17,7 +17,7 @@ use crate::operand::OpError;
 /// read the same values: the device's work is in the order of the calls. On the CPU an operation keeps the
 /// vector instead, and changed values go to another one: there, operations take long, and graphs have no
 /// addresses.
-pub(crate) struct MatrixValues<V: Storage> {
+pub(crate) struct MatrixValues<V: Entry> {
     current: RwLock<Current<V>>,
     /// Number of [`CsrValues`], which increases only under the lock.
     borrowed: AtomicUsize,
@@ -25,19 +25,19 @@ pub(crate) struct MatrixValues<V: Storage> {
     copies: Mutex<Vec<Weak<dyn ValueCopy<V>>>>,
 }
 
-pub(crate) struct Current<V: Storage> {
+pub(crate) struct Current<V: Entry> {
     vector: Arc<DeviceVec<V>>,
     version: u64,
 }
 
 /// A plan's copy of the values.
-pub(crate) trait ValueCopy<V: Storage>: Send + Sync {
+pub(crate) trait ValueCopy<V: Entry>: Send + Sync {
     /// Copies the values again, in place.
     fn refresh(&self, values: &DeviceVec<V>, version: u64) -> Result<(), OpError>;
 }
 
 /// The current values, which do not change while this exists.
-pub(crate) enum ValuesNow<'m, V: Storage> {
+pub(crate) enum ValuesNow<'m, V: Entry> {
     Kept(Arc<DeviceVec<V>>, u64),
     Locked(RwLockReadGuard<'m, Current<V>>),
 }
@@ -50,7 +50,7 @@ pub(crate) struct CopyState {
     is_behind: bool,
 }
 
-impl<V: Storage> MatrixValues<V> {
+impl<V: Entry> MatrixValues<V> {
     pub(crate) fn new(vector: DeviceVec<V>) -> Self {
         let current = RwLock::new(Current { vector: Arc::new(vector), version: 0 });
         Self { current, borrowed: AtomicUsize::new(0), copies: Mutex::default() }
@@ -137,12 +137,12 @@ impl<V: Storage> MatrixValues<V> {
 
 /// Values of a matrix, borrowed by [`DeviceCsr::values`](super::DeviceCsr::values): one per nonzero, row by row. Until it
 /// is dropped, a change of the values is refused with [`OpError::ValuesBorrowed`].
-pub struct CsrValues<'m, V: Storage> {
+pub struct CsrValues<'m, V: Entry> {
     vector: Arc<DeviceVec<V>>,
     borrowed: &'m AtomicUsize,
 }
 
-impl<V: Storage> Deref for CsrValues<'_, V> {
+impl<V: Entry> Deref for CsrValues<'_, V> {
     type Target = DeviceSlice<V>;
 
     fn deref(&self) -> &DeviceSlice<V> {
@@ -150,20 +150,20 @@ impl<V: Storage> Deref for CsrValues<'_, V> {
     }
 }
 
-impl<V: Storage> Drop for CsrValues<'_, V> {
+impl<V: Entry> Drop for CsrValues<'_, V> {
     fn drop(&mut self) {
         // Accesses through the borrow come before a change.
         self.borrowed.fetch_sub(1, Ordering::Release);
     }
 }
 
-impl<V: Storage> fmt::Debug for CsrValues<'_, V> {
+impl<V: Entry> fmt::Debug for CsrValues<'_, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CsrValues<{}>({} values, on {})", V::NAME, self.vector.len(), self.vector.device())
     }
 }
 
-impl<V: Storage> ValuesNow<'_, V> {
+impl<V: Entry> ValuesNow<'_, V> {
     /// State of a copy that is made of the current values. A graph that was captured before and writes to
     /// them does not update the copy.
     pub(crate) fn copy_state(&self) -> CopyState {
@@ -179,7 +179,7 @@ impl<V: Storage> ValuesNow<'_, V> {
     }
 }
 
-impl<V: Storage> Deref for ValuesNow<'_, V> {
+impl<V: Entry> Deref for ValuesNow<'_, V> {
     type Target = DeviceVec<V>;
 
     fn deref(&self) -> &DeviceVec<V> {
@@ -197,7 +197,7 @@ impl CopyState {
     }
 
     /// Records that the copy was updated, unless this thread captures a graph, which has not run.
-    pub(crate) fn refreshed<V: Storage>(&mut self, values: &DeviceSlice<V>, version: u64) {
+    pub(crate) fn refreshed<V: Entry>(&mut self, values: &DeviceSlice<V>, version: u64) {
         if !values.device().is_recording() {
             self.version = version;
         }

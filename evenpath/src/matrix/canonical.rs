@@ -2,7 +2,7 @@
 
 use super::MatrixError;
 use super::blocks::{local_ranges, row_blocks, split_both};
-use crate::{Offset, Scalar, Storage, parallel};
+use crate::{Entry, Offset, Scalar, parallel};
 
 /// Treatment of entries with the same row and column.
 ///
@@ -47,7 +47,7 @@ pub(super) struct CsrArraysMut<'a, V, O> {
     pub(super) values: &'a mut Vec<V>,
 }
 
-impl<V: Storage, O: Offset> CsrArraysMut<'_, V, O> {
+impl<V: Entry, O: Offset> CsrArraysMut<'_, V, O> {
     /// Sorts every row by column, stably. Returns the row and column of the first duplicate.
     pub(super) fn sort_rows(&mut self) -> Option<(usize, u32)> {
         let row_offsets = &*self.row_offsets;
@@ -141,7 +141,7 @@ impl<V: Scalar, O: Offset> CsrArraysMut<'_, V, O> {
 }
 
 /// Sorts one row by column, stably.
-fn sort_row<V: Storage>(columns: &mut [u32], values: &mut [V], scratch: &mut Vec<(u32, V)>) {
+fn sort_row<V: Entry>(columns: &mut [u32], values: &mut [V], scratch: &mut Vec<(u32, V)>) {
     if columns.is_sorted() {
         return;
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use super::canonical::{CsrArraysMut, Duplicates};
 use super::{Coo, CsrView, InvalidCsr, MatrixError, Row, Rows, Statistics, validate};
 use crate::memory::try_zeroed;
-use crate::{ConvertTo, Offset, Scalar, Storage, parallel};
+use crate::{ConvertTo, Entry, Offset, Scalar, Storage, parallel};
 
 /// A sparse matrix in compressed sparse row form.
 ///
@@ -34,7 +34,7 @@ pub struct Csr<V, O = u32> {
     values: Vec<V>,
 }
 
-impl<V: Storage, O: Offset> Csr<V, O> {
+impl<V: Entry, O: Offset> Csr<V, O> {
     /// Builds a matrix of `rows` rows and `cols` columns from its arrays: `rows + 1` row offsets, and the
     /// column and value of each nonzero, row by row.
     ///
@@ -227,6 +227,25 @@ impl<V: Storage, O: Offset> Csr<V, O> {
         Ok(Csr { rows, cols, row_offsets, column_indices, values })
     }
 
+    /// Converts each value to another type by a function, such as to integers for a [semiring](crate::semiring).
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    ///
+    /// let a = Csr::from_triplets(1, 2, [(0, 0, 1.5), (0, 1, 2.5)])?;
+    /// let lengths: Csr<u32> = a.convert_values(|value| (10.0 * value) as u32);
+    /// assert_eq!(lengths.values(), [15, 25]);
+    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// ```
+    #[must_use]
+    pub fn convert_values<W: Entry>(self, mut value: impl FnMut(V) -> W) -> Csr<W, O> {
+        let Self { rows, cols, row_offsets, column_indices, values } = self;
+        let values = values.into_iter().map(&mut value).collect();
+        Csr { rows, cols, row_offsets, column_indices, values }
+    }
+}
+
+impl<V: Storage, O: Offset> Csr<V, O> {
     /// Converts the values to another type, rounding to nearest, ties to even. Values out of range become infinite.
     #[must_use]
     pub fn into_values<W: Storage>(self) -> Csr<W, O>
@@ -356,14 +375,14 @@ impl<V: Scalar, O: Offset> Csr<V, O> {
     }
 }
 
-impl<V: Storage, O: Offset> PartialEq for Csr<V, O> {
+impl<V: Entry, O: Offset> PartialEq for Csr<V, O> {
     /// Compares shapes and arrays: equal matrices whose nonzeros are in different orders are unequal.
     fn eq(&self, other: &Self) -> bool {
         self.view() == other.view()
     }
 }
 
-impl<V: Storage, O: Offset> fmt::Debug for Csr<V, O> {
+impl<V: Entry, O: Offset> fmt::Debug for Csr<V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols, nnz) = (self.rows, self.cols, self.nnz());
         write!(f, "Csr<{}, {}> {rows} x {cols}, {nnz} nonzeros", V::NAME, O::NAME)

@@ -8,9 +8,9 @@ use thiserror::Error;
 use super::Csr;
 use super::hisparse::InvalidNode;
 use super::{Coo, Ell, MAX_BLOCK_SIZE, MAX_DIMENSION, RowOrder};
-use crate::Offset;
 #[cfg(feature = "faer")]
-use crate::Storage;
+use crate::Entry;
+use crate::Offset;
 
 /// Reason why a matrix was refused. Rows, columns and positions count from 0.
 ///
@@ -152,7 +152,7 @@ pub struct InvalidCsr<V, O = u32> {
 }
 
 #[cfg(feature = "faer")]
-impl<V: Storage, O: Offset> InvalidCsr<V, O> {
+impl<V: Entry, O: Offset> InvalidCsr<V, O> {
     /// Error for a matrix that was rejected elsewhere.
     pub(crate) fn new(matrix: Csr<V, O>, error: MatrixError) -> Self {
         let (row_offsets, column_indices, values) = matrix.into_parts();

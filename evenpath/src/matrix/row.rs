@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::FusedIterator;
 
 use super::CsrView;
-use crate::{Offset, Storage};
+use crate::{Entry, Offset};
 
 /// One row: its nonzeros, as two slices of equal length.
 ///
@@ -21,7 +21,7 @@ pub struct Row<'a, V> {
     values: &'a [V],
 }
 
-impl<'a, V: Storage> Row<'a, V> {
+impl<'a, V: Entry> Row<'a, V> {
     pub(super) fn new(columns: &'a [u32], values: &'a [V]) -> Self {
         Self { columns, values }
     }
@@ -66,13 +66,13 @@ pub struct Rows<'a, V, O = u32> {
     remaining: std::ops::Range<usize>,
 }
 
-impl<'a, V: Storage, O: Offset> Rows<'a, V, O> {
+impl<'a, V: Entry, O: Offset> Rows<'a, V, O> {
     pub(super) fn new(view: CsrView<'a, V, O>) -> Self {
         Self { view, remaining: 0..view.nrows() }
     }
 }
 
-impl<'a, V: Storage, O: Offset> Iterator for Rows<'a, V, O> {
+impl<'a, V: Entry, O: Offset> Iterator for Rows<'a, V, O> {
     type Item = Row<'a, V>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -88,16 +88,16 @@ impl<'a, V: Storage, O: Offset> Iterator for Rows<'a, V, O> {
     }
 }
 
-impl<V: Storage, O: Offset> DoubleEndedIterator for Rows<'_, V, O> {
+impl<V: Entry, O: Offset> DoubleEndedIterator for Rows<'_, V, O> {
     fn next_back(&mut self) -> Option<Self::Item> {
         self.view.row(self.remaining.next_back()?)
     }
 }
 
-impl<V: Storage, O: Offset> ExactSizeIterator for Rows<'_, V, O> {}
-impl<V: Storage, O: Offset> FusedIterator for Rows<'_, V, O> {}
+impl<V: Entry, O: Offset> ExactSizeIterator for Rows<'_, V, O> {}
+impl<V: Entry, O: Offset> FusedIterator for Rows<'_, V, O> {}
 
-impl<V: Storage, O: Offset> fmt::Debug for Rows<'_, V, O> {
+impl<V: Entry, O: Offset> fmt::Debug for Rows<'_, V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Rows {:?} of {:?}", self.remaining, self.view)
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::canonical::first_descent;
 use super::{Coo, Csr, MatrixError, Row, Rows, Statistics, validate};
 use crate::memory::{try_copy, try_zeroed};
-use crate::{Offset, Scalar, Storage, parallel};
+use crate::{Entry, Offset, Scalar, parallel};
 
 /// A sparse matrix in CSR form with borrowed arrays. Copying it is as cheap as copying a slice.
 ///
@@ -36,7 +36,7 @@ impl<V, O> Clone for CsrView<'_, V, O> {
 
 impl<V, O> Copy for CsrView<'_, V, O> {}
 
-impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
+impl<'a, V: Entry, O: Offset> CsrView<'a, V, O> {
     /// Borrows arrays as a matrix of `rows` rows and `cols` columns: `rows + 1` row offsets, and the column
     /// and value of each nonzero, row by row.
     ///
@@ -221,7 +221,7 @@ impl<V: Scalar, O: Offset> CsrView<'_, V, O> {
     }
 }
 
-impl<V: Storage, O: Offset> PartialEq for CsrView<'_, V, O> {
+impl<V: Entry, O: Offset> PartialEq for CsrView<'_, V, O> {
     /// Compares shapes and arrays: equal matrices whose nonzeros are in different orders are unequal.
     fn eq(&self, other: &Self) -> bool {
         (self.rows, self.cols) == (other.rows, other.cols)
@@ -231,7 +231,7 @@ impl<V: Storage, O: Offset> PartialEq for CsrView<'_, V, O> {
     }
 }
 
-impl<V: Storage, O: Offset> fmt::Debug for CsrView<'_, V, O> {
+impl<V: Entry, O: Offset> fmt::Debug for CsrView<'_, V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols, nnz) = (self.rows, self.cols, self.column_indices.len());
         write!(f, "CsrView<{}, {}> {rows} x {cols}, {nnz} nonzeros", V::NAME, O::NAME)

@@ -27,17 +27,36 @@ kernel! {
     }
 }
 
+impl<V: Arithmetic> CarryFixup<V> {
+    #[device]
+    fn fixup<const BLOCK: usize>(self, arena: Arena) {
+        let Self { carry_rows, carries, y, count, alpha } = self;
+        CarryRuns { carry_rows, carries, count }.each_sum::<BLOCK>(arena, |row, sum| {
+            y.store(row as usize, alpha.fma(sum, y.load(row as usize)));
+        });
+    }
+}
+
 /// Shared memory of the fix-up: one partial sum per warp, the list of long runs, and their number.
-const fn fixup_bytes<V: Arithmetic>(block: usize) -> usize {
+pub(crate) const fn fixup_bytes<V: Arithmetic>(block: usize) -> usize {
     block / thread::WARP_SIZE as usize * V::SIZE + block * 4 + 4
 }
 
 /// Runs of carries up to this length are summed by one thread, longer ones by the block.
 const SHORT_RUN: u32 = 16;
 
-impl<V: Arithmetic> CarryFixup<V> {
+/// Carries in the order of their rows: those of a row are a run.
+#[derive(Clone, Copy)]
+pub(crate) struct CarryRuns<V> {
+    pub(crate) carry_rows: Global<u32>,
+    pub(crate) carries: Global<V>,
+    pub(crate) count: u32,
+}
+
+impl<V: Arithmetic> CarryRuns<V> {
+    /// Calls `add` with the row and the sum of each run of the block's carries, in one thread.
     #[device]
-    fn fixup<const BLOCK: usize>(self, mut arena: Arena) {
+    pub(crate) fn each_sum<const BLOCK: usize>(self, mut arena: Arena, add: impl Fn(u32, V)) {
         let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
         let long_runs: Shared<u32> = arena.take(BLOCK);
         let long_count: Shared<u32> = arena.take(1);
@@ -63,7 +82,7 @@ impl<V: Arithmetic> CarryFixup<V> {
                         sum += self.carries.load(index as usize);
                         index += 1;
                     }
-                    self.add(row, sum);
+                    add(row, sum);
                 }
             }
         }
@@ -77,15 +96,10 @@ impl<V: Arithmetic> CarryFixup<V> {
             let row = self.carry_rows.load(first);
             let sum = self.sum_run(first, row, reduce);
             if thread::index() == 0 {
-                self.add(row, sum);
+                add(row, sum);
             }
             run += 1;
         }
-    }
-
-    #[device]
-    fn add(self, row: u32, sum: V) {
-        self.y.store(row as usize, self.alpha.fma(sum, self.y.load(row as usize)));
     }
 
     /// Returns the sum of the carries of `row`, which begin at `first`, by the whole block, in an order that depends

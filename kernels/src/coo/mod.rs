@@ -10,4 +10,5 @@ mod fixup;
 mod interval;
 
 pub use fixup::CarryFixup;
+pub(crate) use fixup::{fixup_bytes, CarryRuns};
 pub use interval::CooInterval;

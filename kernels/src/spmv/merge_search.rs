@@ -37,7 +37,7 @@ kernel! {
 
 /// Returns a block's tile, of `len` row ends and nonzeros. The whole block searches where it begins and ends.
 #[device]
-fn find_tile<O: Offset, const BLOCK: usize>(
+pub(super) fn find_tile<O: Offset, const BLOCK: usize>(
     search: PairSearch<BLOCK>,
     pattern: GlobalPattern<O>,
     len: usize,

@@ -6,7 +6,7 @@ use super::plan::SpgemmPlan;
 use super::{masked, plan};
 use crate::format::DeviceCsr;
 use crate::operand::OpError;
-use crate::{Offset, Scalar};
+use crate::{Entry, Offset, Scalar};
 
 impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// Computes C = A·B, in memory of its own. A is m × k, B is k × n, C is m × n.
@@ -80,7 +80,7 @@ impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     ///
     /// The same as for [`spgemm`](Self::spgemm), and if the mask has not the product's shape, is not canonical, or is on
     /// another device.
-    pub fn spgemm_masked<M: Scalar>(
+    pub fn spgemm_masked<M: Entry>(
         &self,
         b: &Self,
         mask: &DeviceCsr<M, O>,
@@ -111,7 +111,7 @@ impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// # Errors
     ///
     /// The same as for [`spgemm_masked`](Self::spgemm_masked).
-    pub fn spgemm_masked_out<M: Scalar>(
+    pub fn spgemm_masked_out<M: Entry>(
         &self,
         b: &Self,
         mask: &DeviceCsr<M, O>,

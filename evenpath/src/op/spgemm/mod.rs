@@ -14,6 +14,7 @@ mod options;
 mod plan;
 mod row_tiles;
 mod row_wise;
+mod semiring;
 mod strategy;
 mod symbolic;
 mod two_level_sort;

@@ -20,6 +20,7 @@ mod plan;
 mod reason;
 mod schedule;
 mod sectors;
+mod semiring;
 mod strategy;
 mod thresholds;
 mod tune;

@@ -6,6 +6,7 @@ use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Element, Gl
 use super::entries::{Operand, RowEntries};
 use super::hash_table::HashTable;
 use super::rows::{ResultEntries, ResultRow, RowList};
+use crate::semiring::{InMaxPlus, InMaxTimes, InMinFirst, InMinPlus, InOrAnd, InPlusPair, InPlusTimes};
 use crate::{GlobalCsr, GlobalPattern, Offset};
 
 /// Entries of A, and then rows of B, that a group has in flight.
@@ -84,6 +85,21 @@ kernel! {
     entries: {
         spgemm_hash_fill_{V}_{O} in spgemm_fill_{V}_{O}: V in [f32, f64], O in [u32, u64], 256 x 1;
         spgemm_hash_fill_{V}_{O} in spgemm_fill_{V}_{O}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 256 x 1;
+        semiring_spgemm_hash_{V}_{O} in semiring_spgemm_plus_times:
+            V in [InPlusTimes<u32> as plus_times_u32, InPlusTimes<u64> as plus_times_u64], O in [u32, u64], 256 x 1;
+        semiring_spgemm_hash_{V}_{O} in semiring_spgemm_min_plus:
+            V in [InMinPlus<f32> as min_plus_f32, InMinPlus<f64> as min_plus_f64,
+                InMinPlus<u32> as min_plus_u32, InMinPlus<u64> as min_plus_u64,
+                InMinPlus<i32> as min_plus_i32, InMinPlus<i64> as min_plus_i64], O in [u32, u64], 256 x 1;
+        semiring_spgemm_hash_{V}_{O} in semiring_spgemm_max:
+            V in [InMaxPlus<f32> as max_plus_f32, InMaxPlus<f64> as max_plus_f64,
+                InMaxPlus<i32> as max_plus_i32, InMaxPlus<i64> as max_plus_i64,
+                InMaxTimes<f32> as max_times_f32, InMaxTimes<f64> as max_times_f64], O in [u32, u64], 256 x 1;
+        semiring_spgemm_hash_{V}_{O} in semiring_spgemm_pattern:
+            V in [InOrAnd<u32> as or_and_u32, InPlusPair<u32> as plus_pair_u32,
+                InPlusPair<u64> as plus_pair_u64, InMinFirst<f32> as min_first_f32,
+                InMinFirst<f64> as min_first_f64, InMinFirst<u32> as min_first_u32,
+                InMinFirst<u64> as min_first_u64], O in [u32, u64], 256 x 1;
     }
 }
 

@@ -5,16 +5,16 @@ use crate::device::{Device, DeviceVec};
 use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
-use crate::{Offset, Scalar, operand};
+use crate::{Entry, Offset, operand};
 
 /// The arrays of C.
-pub(in crate::op::spgemm) struct ProductArrays<V: Scalar, C: Offset> {
+pub(in crate::op::spgemm) struct ProductArrays<V: Entry, C: Offset> {
     pub(in crate::op::spgemm) row_offsets: DeviceVec<C>,
     pub(in crate::op::spgemm) column_indices: DeviceVec<u32>,
     pub(in crate::op::spgemm) values: DeviceVec<V>,
 }
 
-impl<V: Scalar, C: Offset> ProductArrays<V, C> {
+impl<V: Entry, C: Offset> ProductArrays<V, C> {
     /// The pattern of C, of `rows` rows and `cols` columns, and the values.
     pub(in crate::op::spgemm) fn into_pattern(
         self,
@@ -32,10 +32,7 @@ pub(in crate::op::spgemm) fn countable<C: Offset>(nonzeros: u64) -> Result<usize
 }
 
 /// Device memory of C.
-pub(in crate::op::spgemm) fn result_required<V: Scalar, C: Offset>(
-    rows: usize,
-    nonzeros: u64,
-) -> Requirement {
+pub(in crate::op::spgemm) fn result_required<V: Entry, C: Offset>(rows: usize, nonzeros: u64) -> Requirement {
     Requirement::all_of([
         Requirement::of::<u32>(nonzeros),
         Requirement::of::<V>(nonzeros),
@@ -44,7 +41,7 @@ pub(in crate::op::spgemm) fn result_required<V: Scalar, C: Offset>(
 }
 
 /// Room for the columns and values of C, and the charge for all its arrays.
-pub(in crate::op::spgemm) fn result_arrays<V: Scalar, C: Offset>(
+pub(in crate::op::spgemm) fn result_arrays<V: Entry, C: Offset>(
     device: &Device,
     rows: usize,
     nonzeros: u64,

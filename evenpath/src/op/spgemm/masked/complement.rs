@@ -8,10 +8,10 @@ use crate::op::spgemm::base::SpgemmOperands;
 use crate::op::spgemm::options::SpgemmOptions;
 use crate::op::spgemm::plan;
 use crate::operand::OpError;
-use crate::{Offset, Scalar};
+use crate::{Entry, Offset, Scalar};
 
 /// The entries of `C = AB` where the mask has none.
-pub(in crate::op::spgemm) fn multiply_outside<V: Scalar, M: Scalar, O: Offset>(
+pub(in crate::op::spgemm) fn multiply_outside<V: Scalar, M: Entry, O: Offset>(
     operands: SpgemmOperands<'_, V, O>,
     mask: &DeviceCsr<M, O>,
     options: SpgemmOptions,

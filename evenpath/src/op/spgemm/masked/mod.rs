@@ -5,4 +5,5 @@ mod kernels;
 mod multiply;
 
 pub(super) use complement::multiply_outside;
-pub(super) use multiply::multiply;
+pub(super) use kernels::MaskedProduct;
+pub(super) use multiply::{check_mask, multiply};

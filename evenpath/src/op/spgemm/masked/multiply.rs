@@ -12,10 +12,10 @@ use crate::op::spgemm::options::SpgemmOptions;
 use crate::operand::OpError;
 use crate::operand::check::check_shape;
 use crate::operand::requirement::Requirement;
-use crate::{Offset, Scalar};
+use crate::{Entry, Offset, Scalar};
 
 /// The entries of `C = AB` where the mask has some.
-pub(in crate::op::spgemm) fn multiply<V: Scalar, M: Scalar, O: Offset>(
+pub(in crate::op::spgemm) fn multiply<V: Scalar, M: Entry, O: Offset>(
     operands: SpgemmOperands<'_, V, O>,
     mask: &DeviceCsr<M, O>,
     options: SpgemmOptions,
@@ -33,13 +33,15 @@ pub(in crate::op::spgemm) fn multiply<V: Scalar, M: Scalar, O: Offset>(
         }
         values
     } else {
-        MaskedProduct { product: &product, mask }.multiply(&workspace)?
+        let (a, b) = (operands.a.pattern(), operands.b.pattern());
+        MaskedProduct { device, a, b, mask: pattern, operands: product.views() }
+            .multiply(&workspace, |len| Ok(device.zeros(len)?))?
     };
     Ok(DeviceCsr::from_valid(Arc::clone(pattern), values))
 }
 
 /// Refuses a mask that does not fit the product.
-pub(super) fn check_mask<V: Scalar, M: Scalar, O: Offset>(
+pub(in crate::op::spgemm) fn check_mask<V: Scalar, M: Entry, O: Offset>(
     operands: SpgemmOperands<'_, V, O>,
     mask: &DeviceCsr<M, O>,
 ) -> Result<(), OpError> {

@@ -1,0 +1,6 @@
+//! Products in semirings, on every device.
+
+mod oracle;
+mod refused;
+mod spgemm;
+mod spmv;
