@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use evenpath::error::{MatrixError, OpError};
 use evenpath::spgemm::SpgemmOptions;
-use evenpath::{Csr, Device, Offset, Storage, bf16, f16};
+use evenpath::{Csr, Device, Offset, RealStorage, bf16, f16};
 use evenpath_kernels::csr_columns::CopyChosen;
 use evenpath_tests::{
     device_of_each_kind, devices, odd_row_lengths, row_lengths, rows_of, stored_with_row_lengths as matrix,
@@ -13,7 +13,7 @@ use evenpath_tests::{
 use proptest::prelude::*;
 
 /// Compares a block with the entries inside, one by one.
-fn check_block<V: Storage, O: Offset>(
+fn check_block<V: RealStorage, O: Offset>(
     device: &Device,
     a: &Csr<V, O>,
     rows: Range<usize>,
@@ -33,7 +33,7 @@ fn check_block<V: Storage, O: Offset>(
 }
 
 /// Compares the selection with the entries that the list names, one by one.
-fn check_list<V: Storage, O: Offset>(device: &Device, a: &Csr<V, O>, list: &[u32]) {
+fn check_list<V: RealStorage, O: Offset>(device: &Device, a: &Csr<V, O>, list: &[u32]) {
     let places = |&(column, value): &(u32, f64)| {
         let positions = (0..list.len()).filter(move |&at| list[at] == column);
         positions.map(move |at| (at as u32, value)).collect::<Vec<_>>()
@@ -65,7 +65,7 @@ fn lists(cols: u32) -> Vec<Vec<u32>> {
 
 #[test]
 fn every_type_and_shape() {
-    fn all<V: Storage, O: Offset>() {
+    fn all<V: RealStorage, O: Offset>() {
         for under_test in devices() {
             let device = &under_test.device;
             for (cols, lengths) in odd_row_lengths() {

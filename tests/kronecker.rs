@@ -2,7 +2,7 @@
 
 use evenpath::error::{MatrixError, OpError};
 use evenpath::spgemm::SpgemmOptions;
-use evenpath::{Csr, Device, Offset, Storage, bf16, f16};
+use evenpath::{Csr, Device, Offset, RealStorage, bf16, f16};
 use evenpath_kernels::kronecker::KroneckerEntries;
 use evenpath_tests::{
     device_of_each_kind, devices, row_lengths, rows_of, stored_with_row_lengths as matrix, tile_len,
@@ -10,7 +10,7 @@ use evenpath_tests::{
 use proptest::prelude::*;
 
 /// Compares the product with one by the definition, whose numbers are exact in `f64` or rounded once.
-fn check<V: Storage, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>) {
+fn check<V: RealStorage, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>) {
     let mut expected = vec![];
     for of_a in rows_of(a) {
         for of_b in rows_of(b) {
@@ -33,7 +33,7 @@ fn check<V: Storage, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>) {
 
 #[test]
 fn every_type_and_shape() {
-    fn all<V: Storage, O: Offset>() {
+    fn all<V: RealStorage, O: Offset>() {
         let shapes: [(usize, &[usize]); 7] = [
             (0, &[]),
             (3, &[]),

@@ -3,7 +3,7 @@
 use evenpath::error::{MatrixError, OpError};
 use evenpath::row_order::{DeviceRowOrder, RowOrder};
 use evenpath::spgemm::SpgemmOptions;
-use evenpath::{Csr, Device, Offset, Storage, bf16, f16};
+use evenpath::{Csr, Device, Offset, RealStorage, bf16, f16};
 use evenpath_kernels::permute::CopyPermuted;
 use evenpath_tests::{
     device_of_each_kind, devices, row_lengths, rows_of, stored_with_row_lengths as matrix, tile_len,
@@ -11,7 +11,7 @@ use evenpath_tests::{
 use proptest::prelude::*;
 
 /// Compares the result with the entries of A, moved one by one.
-fn check<V: Storage, O: Offset>(device: &Device, a: &Csr<V, O>, order: &[u32]) {
+fn check<V: RealStorage, O: Offset>(device: &Device, a: &Csr<V, O>, order: &[u32]) {
     let rows = rows_of(a);
     let position =
         |column: u32| order.iter().position(|&number| number == column).expect("a permutation") as u32;
@@ -41,7 +41,7 @@ fn shuffled(len: usize, factor: usize) -> Vec<u32> {
 
 #[test]
 fn every_type_and_shape() {
-    fn all<V: Storage, O: Offset>() {
+    fn all<V: RealStorage, O: Offset>() {
         for under_test in devices() {
             for lengths in [&[][..], &[0], &[1], &[0; 300], &[2, 0, 5, 1, 0, 9], &[1, 700, 0, 2, 650, 0, 3]] {
                 let n = lengths.len();

@@ -3,7 +3,7 @@
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::generate;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Csr, Device, DeviceDense, Layout, Offset, Storage, Value, bf16, f16};
+use evenpath::{Csr, Device, DeviceDense, Layout, Offset, RealStorage, Value, bf16, f16};
 use evenpath_kernels::sddmm::Sddmm;
 use evenpath_tests::{
     DeviceUnderTest, HostDense, device_of_each_kind, devices, odd_row_lengths, sddmm as oracle, tile_len,
@@ -25,7 +25,7 @@ struct Product {
 }
 
 /// A matrix whose elements do not depend on its layout, with gaps of NaN.
-fn dense<T: Storage>(rows: usize, cols: usize, layout: Layout, gap: usize) -> HostDense<T> {
+fn dense<T: RealStorage>(rows: usize, cols: usize, layout: Layout, gap: usize) -> HostDense<T> {
     let mut matrix = HostDense::new(rows, cols, layout, gap);
     for (row, col) in (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col))) {
         let place = matrix.place(row, col);
@@ -42,7 +42,11 @@ fn product(inner: usize) -> Product {
 
 impl Product {
     /// Runs the product for the pattern and values of `c`, or NaN if β is zero, and checks it.
-    fn check<T: Storage<Computed = V>, V: Value, O: Offset>(self, device: &Device, c: &Csr<V, O>) -> Vec<V> {
+    fn check<T: RealStorage<Computed = V>, V: Value, O: Offset>(
+        self,
+        device: &Device,
+        c: &Csr<V, O>,
+    ) -> Vec<V> {
         let Self { inner, a_layout, b_layout, gap, alpha, beta } = self;
         let a = dense::<T>(c.nrows(), inner, a_layout, gap);
         let b = dense::<T>(inner, c.ncols(), b_layout, gap);

@@ -2,7 +2,7 @@
 
 use evenpath::error::{MatrixError, OpError};
 use evenpath::spgemm::SpgemmOptions;
-use evenpath::{Csr, Device, DeviceCsr, Offset, Storage, bf16, f16};
+use evenpath::{Csr, Device, DeviceCsr, Offset, RealStorage, bf16, f16};
 use evenpath_kernels::stack::PlaceBlock;
 use evenpath_tests::{
     device_of_each_kind, devices, row_lengths, rows_of, stored_with_row_lengths as matrix, tile_len,
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 type Grid<'g> = &'g [&'g [Option<usize>]];
 
 /// Entries of the result, row by row, from those of the blocks.
-fn expected<V: Storage, O: Offset>(blocks: &[Csr<V, O>], grid: Grid<'_>) -> Vec<Vec<(u32, f64)>> {
+fn expected<V: RealStorage, O: Offset>(blocks: &[Csr<V, O>], grid: Grid<'_>) -> Vec<Vec<(u32, f64)>> {
     let size = |mut line: Box<dyn Iterator<Item = Option<usize>> + '_>, of: fn((usize, usize)) -> usize| {
         of(blocks[line.find_map(|block| block).expect("a block")].shape())
     };
@@ -37,7 +37,7 @@ fn expected<V: Storage, O: Offset>(blocks: &[Csr<V, O>], grid: Grid<'_>) -> Vec<
     rows
 }
 
-fn check<V: Storage, O: Offset>(device: &Device, blocks: &[Csr<V, O>], grid: Grid<'_>) {
+fn check<V: RealStorage, O: Offset>(device: &Device, blocks: &[Csr<V, O>], grid: Grid<'_>) {
     let of = |row: &&[Option<usize>]| row.iter().map(|block| block.map(|at| &blocks[at])).collect::<Vec<_>>();
     let host: Vec<_> = grid.iter().map(of).collect();
     let on_host =
@@ -53,7 +53,7 @@ fn check<V: Storage, O: Offset>(device: &Device, blocks: &[Csr<V, O>], grid: Gri
 }
 
 /// Checks the shapes that have names, for blocks that fit beside and below each other.
-fn check_named<V: Storage, O: Offset>(device: &Device, blocks: &[Csr<V, O>]) {
+fn check_named<V: RealStorage, O: Offset>(device: &Device, blocks: &[Csr<V, O>]) {
     let all: Vec<Option<usize>> = (0..blocks.len()).map(Some).collect();
     let diagonal: Vec<Vec<_>> =
         all.iter().map(|&own| all.iter().map(|&block| block.filter(|_| block == own)).collect()).collect();
@@ -79,7 +79,7 @@ fn check_named<V: Storage, O: Offset>(device: &Device, blocks: &[Csr<V, O>]) {
 
 #[test]
 fn every_type_and_shape() {
-    fn all<V: Storage, O: Offset>() {
+    fn all<V: RealStorage, O: Offset>() {
         for under_test in devices() {
             let device = &under_test.device;
             for (cols, lengths) in [

@@ -538,7 +538,7 @@ mod tests {
     /// Checks values around every tie between neighboring halves, with more digits than `f32` has.
     #[test]
     fn halves_are_the_nearest() {
-        fn check<S: Storage>(below: S, above: S) {
+        fn check<S: RealStorage + evenpath_simt::Word>(below: S, above: S) {
             let (low, high) = (below.to_f64(), above.to_f64());
             let tie = f64::midpoint(low, high);
             let little = (high - low) * 2.0_f64.powi(-40);

@@ -3,7 +3,7 @@
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::generate;
 use evenpath::spmm::{SpmmOptions, SpmmPlan};
-use evenpath::{Compute, Csr, Device, DeviceDense, Layout, Offset, RealStorage, Storage, bf16, f16};
+use evenpath::{Compute, Csr, Device, DeviceDense, Layout, Offset, RealStorage, bf16, f16};
 use evenpath_tests::{HostDense, SpmmOperand, devices, kernel_devices, spmm as oracle};
 use proptest::prelude::*;
 

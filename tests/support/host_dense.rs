@@ -1,4 +1,4 @@
-use evenpath::{Device, DeviceDense, Layout, Storage};
+use evenpath::{Device, DeviceDense, Layout, RealStorage};
 
 /// A dense matrix of numbers that are not round, with gaps between rows or columns filled with NaN.
 #[derive(Debug, Clone)]
@@ -12,7 +12,7 @@ pub struct HostDense<T> {
     pub leading_dimension: usize,
 }
 
-impl<T: Storage> HostDense<T> {
+impl<T: RealStorage> HostDense<T> {
     /// Creates a matrix whose rows or columns have `gap` more elements between them.
     pub fn new(rows: usize, cols: usize, layout: Layout, gap: usize) -> Self {
         let (line, lines) = match layout {

@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use evenpath::ell::PaddingLimit;
 use evenpath::hyb::HybWidth;
-use evenpath::{Csr, Offset, Storage, Value};
+use evenpath::{Csr, Offset, RealStorage, Value};
 use proptest::prelude::*;
 
 /// No limit on padding.
@@ -34,12 +34,12 @@ pub fn with_row_lengths<V: Value, O: Offset>(cols: usize, lengths: &[usize]) -> 
 /// # Panics
 ///
 /// The same as for [`with_row_lengths`].
-pub fn stored_with_row_lengths<V: Storage, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
+pub fn stored_with_row_lengths<V: RealStorage, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
     with_row_lengths::<f64, O>(cols, lengths).into_values()
 }
 
 /// Columns and values of each row, in their order.
-pub fn rows_of<V: Storage, O: Offset>(matrix: &Csr<V, O>) -> Vec<Vec<(u32, f64)>> {
+pub fn rows_of<V: RealStorage, O: Offset>(matrix: &Csr<V, O>) -> Vec<Vec<(u32, f64)>> {
     matrix
         .iter_rows()
         .map(|row| row.iter().map(|(column, value)| (column, value.to_f64())).collect())

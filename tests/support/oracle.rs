@@ -75,7 +75,7 @@ pub fn spmm<S: RealStorage, T: RealStorage, O: Offset>(
 
 /// The values c = α (AB) + βc in f64, in the order of the entries of `c`, from the rows of A and the columns of B. The bound is
 /// that of [`spmv`] with the unit roundoff ε of `V`.
-pub fn sddmm<V: Value, O: Offset, T: Storage>(
+pub fn sddmm<V: Value, O: Offset, T: RealStorage>(
     c: &Csr<V, O>,
     alpha: f64,
     row_of_a: impl Fn(usize) -> Vec<T>,

@@ -195,8 +195,8 @@ mod tests {
     #[test]
     fn columns_beyond_one_task_have_their_places() {
         let cols = 2 * COLUMNS + 3;
-        let a: Csr<f64, u64> =
-            Csr::from_triplets(2, cols, (0..2 * cols).map(|i| (i / cols, i % cols, i as f64))).unwrap();
+        let triplets = (0..2 * cols).map(|i| (i / cols, i % cols, i as f64));
+        let a = Csr::from_triplets(2, cols, triplets).unwrap().try_into_offsets::<u64>().unwrap();
         let transpose = a.transpose().unwrap();
         assert!(transpose.iter().eq((0..2 * cols).map(|i| (i / 2, i % 2, (i % 2 * cols + i / 2) as f64))));
     }

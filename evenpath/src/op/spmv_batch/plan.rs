@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn lanes_have_nonzeros() {
-        let of_mean = |mean| lanes(100, 100 * mean);
+        let of_mean = |mean: usize| lanes(100, 100 * mean);
         assert_eq!([0, 1, 3, 4, 6, 8, 27, 64, 1000].map(of_mean), [1, 1, 1, 2, 4, 4, 16, 32, 32]);
         assert_eq!(lanes(0, 0), 1);
     }
