@@ -12,7 +12,7 @@ const TASK: usize = 1 << 14;
 /// Number of rows that one thread divides into tasks at a time.
 const ROWS: usize = 1 << 12;
 
-/// Columns of a row of B per entry of the mask's row from which on the latter are searched in the former.
+/// Minimum quotient of the lengths of a row of B and of the mask's row for which the columns of the latter are searched in the former.
 const SEARCHED: usize = 8;
 
 /// The entries of AB at the positions of a mask. All three matrices are canonical and fit together.
@@ -79,7 +79,7 @@ impl<V: Scalar, O: Offset> MaskedSpgemm<'_, V, O> {
         for (&k, &left) in self.a.column_indices()[range.clone()].iter().zip(&self.a.values()[range]) {
             let own = self.b.range(k as usize);
             let (columns, rights) = (&self.b.column_indices()[own.clone()], &self.b.values()[own]);
-            if columns.len() / SEARCHED > wanted.len() {
+            if columns.len() / SEARCHED >= wanted.len() {
                 let mut first = 0;
                 for (value, wanted) in values.iter_mut().zip(wanted) {
                     first += columns[first..].partition_point(|column| column < wanted);

@@ -59,9 +59,9 @@ impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// mask's pattern. On devices with kernels it takes, beside its values, about 16 bytes per row and per nonzero of A, and half a value
     /// per product at most. `options` say what it may take; the method is ignored.
     ///
-    /// Products are added in the order of A's entries; on devices with kernels, those of a row with more than a thousand lookups in
-    /// parts of such a row, whose sums are then added in their order. So the values are bitwise the same from run to run, and on all
-    /// GPUs, real and simulated.
+    /// Products are added in the order of A's entries. On devices with kernels, rows with more than a thousand lookups are divided
+    /// into parts, and the sums of the parts are added in their order. The values are bitwise the same from run to run, and on
+    /// all GPUs, real and simulated.
     ///
     /// ```
     /// use evenpath::spgemm::SpgemmOptions;

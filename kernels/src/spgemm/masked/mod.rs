@@ -15,6 +15,7 @@
 //! patterns alone, so sums are bitwise the same from run to run.
 
 mod add_parts;
+mod lookups;
 mod multiply;
 mod parts;
 mod stage;

@@ -3,14 +3,12 @@
 use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Element, Global, GlobalMut};
 
+use super::lookups::{Lookups, MaskSums};
 use super::parts::{RowPart, WeighedRows, TILE};
 use super::stage::{stage_bytes, EntryStage, StagedEntry};
 use crate::block::search::partition_point;
 use crate::semiring::{InMaxPlus, InMaxTimes, InMinFirst, InMinPlus, InOrAnd, InPlusPair, InPlusTimes};
 use crate::{GlobalCsr, GlobalPattern, Offset};
-
-/// Lookups that a lane has in flight.
-const IN_FLIGHT: usize = 2;
 
 kernel! {
     /// Adds up the products at the entries of a mask: one warp per tile of [`TILE`] of the weight of A's entries.
@@ -53,30 +51,12 @@ kernel! {
     }
 }
 
-/// Sums, one per entry of the mask.
-#[derive(Clone, Copy)]
-struct MaskSums<V> {
-    sums: GlobalMut<V>,
-    /// The entry of the mask that the first sum is of.
-    first: usize,
-}
-
 /// Entries of A in consecutive rows.
 #[derive(Clone, Copy)]
 struct EntryRange {
     begin: usize,
     end: usize,
     rows: (u32, u32),
-}
-
-/// A product at an entry of the mask, if there is one.
-#[derive(Clone, Copy)]
-struct Hit<V> {
-    left: V,
-    right: V,
-    /// The entry of the mask.
-    place: usize,
-    is_some: bool,
 }
 
 impl<V: Arithmetic, O: Offset> SpgemmMaskedMultiply<V, O> {
@@ -132,6 +112,7 @@ impl<V: Arithmetic, O: Offset> SpgemmMaskedMultiply<V, O> {
     #[device(track_caller)]
     fn multiply_entries(self, stage: EntryStage<V>, entries: EntryRange, sums: MaskSums<V>) {
         let a = self.a;
+        let lookups = Lookups { b: self.b, mask: self.mask, sums };
         let mut first = entries.begin;
         while first < entries.end {
             let entry = first + thread::lane() as usize;
@@ -151,76 +132,8 @@ impl<V: Arithmetic, O: Offset> SpgemmMaskedMultiply<V, O> {
             warp::sync(warp::FULL);
             stage.store(staged, end);
             warp::sync(warp::FULL);
-            self.multiply_staged(stage, sums);
+            lookups.multiply(stage);
             first += thread::WARP_SIZE as usize;
-        }
-    }
-
-    /// Adds up the products of the staged entries, one lookup per lane at a time.
-    #[device(track_caller)]
-    fn multiply_staged(self, stage: EntryStage<V>, sums: MaskSums<V>) {
-        let lookups = stage.lookups();
-        let mut first = 0;
-        while first < lookups {
-            let own = first + u64::from(thread::lane());
-            let (mut slot, mut column) = ([0; IN_FLIGHT], [0; IN_FLIGHT]);
-            for at in 0..IN_FLIGHT {
-                let lookup = own + at as u64 * u64::from(thread::WARP_SIZE);
-                slot[at] = stage.slot(lookup);
-                let (entry, place) = stage.entry(slot[at], lookup);
-                let is_some = lookup < lookups;
-                column[at] = if entry.looks_up_b() {
-                    self.b.column_indices.load_if(entry.in_b.begin + place as usize, is_some)
-                } else {
-                    self.mask.column_indices.load_if(entry.in_mask.begin + place as usize, is_some)
-                };
-            }
-            for at in 0..IN_FLIGHT {
-                let lookup = own + at as u64 * u64::from(thread::WARP_SIZE);
-                let (entry, place) = stage.entry(slot[at], lookup);
-                let hit = self.look_up(entry, place, column[at], lookup < lookups);
-                sums.add(hit);
-            }
-            first += IN_FLIGHT as u64 * u64::from(thread::WARP_SIZE);
-        }
-    }
-
-    /// Looks up a column of the shorter row, its `place`th, in the longer.
-    #[device(track_caller)]
-    fn look_up(self, entry: StagedEntry<V>, place: u32, column: u32, is_some: bool) -> Hit<V> {
-        let StagedEntry { left, in_b, in_mask } = entry;
-        let looks_up_b = entry.looks_up_b();
-        let (columns, longer) =
-            if looks_up_b { (self.mask.column_indices, in_mask) } else { (self.b.column_indices, in_b) };
-        let columns = columns.skip(longer.begin);
-        let len = if is_some { longer.len } else { 0 };
-        let at = partition_point(0, len, |at| columns.load(at as usize) < column);
-        let is_there = at < len && columns.load(at as usize) == column;
-        let (of_b, of_mask) = if looks_up_b { (place, at) } else { (at, place) };
-        let right = self.b.values.load_if(in_b.begin + of_b as usize, is_there);
-        Hit { left, right, place: in_mask.begin + of_mask as usize, is_some: is_there }
-    }
-}
-
-impl<V: Arithmetic> MaskSums<V> {
-    /// Adds the products of the lanes, those of one sum in the order of lanes. Called by the whole warp, which is synchronized after.
-    #[device(track_caller)]
-    fn add(self, hit: Hit<V>) {
-        let hits = warp::ballot(warp::FULL, hit.is_some);
-        if hits == 0 {
-            return;
-        }
-        // Lanes that do not add to one sum may match too, and then take turns in vain.
-        let same = warp::match_any(warp::FULL, hit.place as u32) & hits;
-        let own_turn = warp::count_below(same);
-        let mut turn = 0;
-        while warp::any(warp::FULL, hit.is_some && own_turn >= turn) {
-            if hit.is_some && own_turn == turn {
-                let sum = hit.place - self.first;
-                self.sums.store(sum, hit.left.fma(hit.right, self.sums.load(sum)));
-            }
-            warp::sync(warp::FULL);
-            turn += 1;
         }
     }
 }

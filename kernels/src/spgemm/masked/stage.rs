@@ -65,22 +65,28 @@ impl<V: Element> EntryStage<V> {
         self.ends.load(thread::WARP_SIZE as usize - 1)
     }
 
-    /// Returns the slot of a lookup's entry. Lookups after the last have some slot.
+    /// Returns the slot of a lookup's entry, and the number of the lookup among those of the entry. For lookups after the last, it is
+    /// some slot.
     #[device(track_caller)]
-    pub(super) fn slot(self, lookup: u64) -> u32 {
-        partition_point(0, thread::WARP_SIZE - 1, |slot| self.ends.load(slot as usize) <= lookup)
+    pub(super) fn find(self, lookup: u32) -> (u32, u32) {
+        let last = thread::WARP_SIZE - 1;
+        let slot = partition_point(0, last, |slot| self.ends.load(slot as usize) <= u64::from(lookup));
+        let before = if slot > 0 { self.ends.load(slot as usize - 1) as u32 } else { 0 };
+        (slot, lookup - before)
     }
 
-    /// Returns the entry in a slot, and the number of a lookup among the entry's.
+    /// Returns the entry in a slot.
     #[device(track_caller)]
-    pub(super) fn entry(self, slot: u32, lookup: u64) -> (StagedEntry<V>, u32) {
+    pub(super) fn entry(self, slot: u32) -> StagedEntry<V> {
         let slot = slot as usize;
-        let in_b = RowEntries { begin: self.b_begins.load(slot) as usize, len: self.b_lens.load(slot) };
-        let in_mask =
-            RowEntries { begin: self.mask_begins.load(slot) as usize, len: self.mask_lens.load(slot) };
-        let entry = StagedEntry { left: self.lefts.load(slot), in_b, in_mask };
-        let before = self.ends.load(slot) - u64::from(entry.lookups());
-        (entry, (lookup - before) as u32)
+        StagedEntry {
+            left: self.lefts.load(slot),
+            in_b: RowEntries { begin: self.b_begins.load(slot) as usize, len: self.b_lens.load(slot) },
+            in_mask: RowEntries {
+                begin: self.mask_begins.load(slot) as usize,
+                len: self.mask_lens.load(slot),
+            },
+        }
     }
 }
 
