@@ -14,6 +14,7 @@ pub mod block;
 pub mod coo;
 pub mod csr_columns;
 pub mod csr_rows;
+pub mod diagonal;
 pub mod elementary;
 pub mod ell;
 pub mod entries;
