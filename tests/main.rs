@@ -24,6 +24,7 @@ mod late_stores;
 mod lost_devices;
 mod machine;
 mod merge;
+mod orders;
 mod own_kernels;
 mod permute;
 mod pinned;

@@ -34,7 +34,7 @@ type Function = fn(f64) -> f64;
 
 fn check_maps<V: Value>(device: &Device, first: &mut Vec<Vec<u64>>) {
     let of = V::from_f64;
-    let maps: [(Map<V>, f64, Function); 9] = [
+    let maps: [(Map<V>, f64, Function); 10] = [
         (Map::Abs, 0.0, f64::abs),
         (Map::Reciprocal, 0.5, |x| 1.0 / x),
         (Map::Sqrt, 0.5, f64::sqrt),
@@ -44,6 +44,7 @@ fn check_maps<V: Value>(device: &Device, first: &mut Vec<Vec<u64>>) {
         (Map::Clamp { low: of(-2.0), high: of(3.0) }, 0.0, |x| x.clamp(-2.0, 3.0)),
         (Map::Add(of(0.25)), 0.5, |x| x + 0.25),
         (Map::Scale(of(3.0)), 0.5, |x| x * 3.0),
+        (Map::Square, 0.5, |x| x * x),
     ];
     let numbers = range::<V>();
     for (number, (map, units, expected)) in maps.into_iter().enumerate() {

@@ -229,6 +229,8 @@ pub enum Map<V> {
     Abs,
     /// 1/x: infinite for zero.
     Reciprocal,
+    /// x².
+    Square,
     /// √x, rounded once: NaN for negative numbers.
     Sqrt,
     /// eˣ, with an error below one unit in the last place.
@@ -256,6 +258,7 @@ impl<V: Value> Map<V> {
         let (code, first, second) = match self {
             Self::Abs => (code::ABS, V::ZERO, V::ZERO),
             Self::Reciprocal => (code::RECIPROCAL, V::ZERO, V::ZERO),
+            Self::Square => (code::SQUARE, V::ZERO, V::ZERO),
             Self::Sqrt => (code::SQRT, V::ZERO, V::ZERO),
             Self::Exp => (code::EXP, V::ZERO, V::ZERO),
             Self::Log => (code::LOG, V::ZERO, V::ZERO),

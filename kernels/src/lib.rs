@@ -16,6 +16,7 @@ pub mod complex;
 pub mod coo;
 pub mod csr_columns;
 pub mod csr_rows;
+pub mod diagonal;
 pub mod elementary;
 pub mod ell;
 pub mod entries;

@@ -35,6 +35,7 @@ fn parts_of_matrices_and_matrices_of_others() {
         let order = DeviceRowOrder::try_new(a.device().upload(&order)?)?;
         values_of(&a.permute(&order)?)
     });
+    drive("a copy", upload, held, |a| values_of(&a.copy()?));
     let small = |device: &Device| upload(device).submatrix(0..9, 0..ROWS).expect("inside");
     drive("a Kronecker product", small, held, |a| values_of(&a.kronecker(a)?));
 }

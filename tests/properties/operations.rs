@@ -31,7 +31,7 @@ use super::sequences::{
     sort_pairs, sort_pairs_by_offsets, sum, sum_into, union_keys, union_pairs,
 };
 use super::structure::{
-    block_diagonal, from_blocks, hstack, kronecker, permute, select_columns, submatrix, vstack,
+    block_diagonal, copy, from_blocks, hstack, kronecker, permute, select_columns, submatrix, vstack,
 };
 
 /// Copies a result to the host, as bytes.
@@ -147,6 +147,7 @@ pub(super) fn operations() -> Vec<Operation> {
         "matrices on the diagonal, CSR", "`DeviceCsr::block_diagonal`", block_diagonal [f16 bf16 f32 f64] [u32 u64] true, false, true;
         "rows and columns permuted, CSR", "`DeviceCsr::permute`", permute [f16 bf16 f32 f64] [u32 u64] false, false, true;
         "Kronecker product, CSR", "`DeviceCsr::kronecker`", kronecker [f16 bf16 f32 f64] [u32 u64] true, false, true;
+        "copy, CSR", "`DeviceCsr::copy`", copy [f16 bf16 f32 f64] [u32 u64] true, true, true;
         "sort rows, CSR", "`DeviceCsr::sort_rows`", sort_rows [f32 f64] [u32 u64] false, false, true;
         "values scaled and conjugated, CSR", "`DeviceCsr::scale`, `conjugate`", complex_scale [c32 c64] [u32 u64] true, true, true;
         "rows scaled, CSR", "`DeviceCsr::scale_rows`", scale_rows [f32 f64] [u32 u64] true, true, true;

@@ -60,3 +60,7 @@ pub(super) fn kronecker<S: RealStorage, O: Offset>(device: &Device, uploaded: &m
     let b = device.upload(&b).expect("upload");
     restructured::<S, O>(device, uploaded, move |a| b.kronecker(a))
 }
+
+pub(super) fn copy<S: Storage, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    restructured::<S, O>(device, uploaded, |a| Ok(a.copy()?))
+}

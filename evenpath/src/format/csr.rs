@@ -103,6 +103,27 @@ impl<V: Entry, O: Offset> DeviceCsr<V, O> {
         ))
     }
 
+    /// Copies the matrix on its device: the copy has values of its own. It shares the pattern, which never changes. Clones share both.
+    ///
+    /// Runs in the order of the device's stream; the call does not wait.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let a = Device::best()?.upload(&Csr::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 2.0)])?)?;
+    /// let (copy, clone) = (a.copy()?, a.clone());
+    /// a.set_values(&[3.0, 4.0])?;
+    /// assert_eq!((copy.values().get(0)?, clone.values().get(0)?), (1.0, 3.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If there is too little memory, or the device was lost.
+    pub fn copy(&self) -> Result<Self, DeviceError> {
+        Ok(Self::from_valid(Arc::clone(&self.pattern), self.values_now().copied()?))
+    }
+
     /// Replaces the values: `values` has one element per nonzero, in their order. The memory stays the same.
     /// Plans made for the matrix, their copies, and [graphs](crate::device::Graph) captured with either then
     /// use the new values. On the CPU, a run in another thread keeps the old ones, and the new ones get their

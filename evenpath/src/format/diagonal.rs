@@ -1,6 +1,6 @@
 //! The diagonal of a matrix, and matrices of a diagonal.
 
-use evenpath_kernels::entries::KeepDiagonal;
+use evenpath_kernels::diagonal::{FindDiagonal, GatherDiagonal};
 
 use super::DeviceCsr;
 use crate::device::{Device, DeviceKind, DeviceSlice, DeviceVec};
@@ -9,15 +9,15 @@ use crate::format::path_tiles::PathTiles;
 use crate::matrix::check_dimensions;
 use crate::operand::OpError;
 use crate::operand::check::check_countable;
-use crate::operation::Operator;
-use crate::sequence::{reduce, vector};
+use crate::sequence::vector;
 use crate::{Offset, Value};
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// Returns the diagonal: min(m, n) elements for a matrix of m rows and n columns, zero where no entry is stored, and
-    /// the sum of duplicates. Runs in the order of the device's stream; the call does not wait.
+    /// the sum of duplicates in their order. Runs in the order of the device's stream; the call does not wait.
     ///
-    /// On a GPU it takes temporary memory for a value per nonzero, so that rows of any length are equal work.
+    /// On a GPU it reads the columns of all entries and the values of those on the diagonal, and takes temporary memory for 16 bytes
+    /// per element. Where duplicates are far apart in a row, one thread adds them up.
     ///
     /// ```
     /// use evenpath::{Csr, Device};
@@ -29,29 +29,41 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If there are 2³² nonzeros or more and the device is not the CPU, there is too little memory, or the device was
-    /// lost.
+    /// If there is too little memory, or the device was lost.
     pub fn diagonal(&self) -> Result<DeviceVec<V>, OpError> {
         let (device, pattern, values) = (self.device(), self.pattern(), self.values_now());
-        let mut diagonal = device.uninitialized(self.nrows())?;
         if device.kind() == DeviceKind::Cpu {
+            let mut diagonal = device.uninitialized(self.nrows())?;
             if let (Some(view), Some(diagonal)) = (pattern.host_view(&values), diagonal.host_slice_mut()) {
                 view.write_diagonal(diagonal);
             }
-        } else {
-            let mut own = values.copied()?;
-            let (tiles, launch) = PathTiles::find(self, device.kernel())?;
-            let kernel = KeepDiagonal {
-                pattern: pattern.view(),
-                values: own.as_global_mut(),
-                tile_rows: tiles.rows.as_global(),
-            };
-            // SAFETY: the tiles are the matrix's, of the kernel's length, and there is a value per nonzero; buffers are
-            // freed in the stream's order.
-            unsafe { launch.launch(kernel) }?;
-            reduce::by_valid_offsets_into(&pattern.row_offsets, &own, Operator::Sum, &mut diagonal)?;
+            diagonal.truncate(self.nrows().min(self.ncols()));
+            return Ok(diagonal);
         }
-        diagonal.truncate(self.nrows().min(self.ncols()));
+        let len = self.nrows().min(self.ncols());
+        let (mut firsts, mut lasts) = (device.zeros(len)?, device.zeros(len)?);
+        let (tiles, launch) = PathTiles::find(self, device.kernel())?;
+        let find = FindDiagonal {
+            pattern: pattern.view(),
+            tile_rows: tiles.rows.as_global(),
+            firsts: firsts.as_global_mut(),
+            lasts: lasts.as_global_mut(),
+        };
+        // SAFETY: the tiles are the matrix's, of the kernel's length, and there is an element for each number of a row that is one of a
+        // column; buffers are freed in the stream's order.
+        unsafe { launch.launch(find) }?;
+        let mut diagonal = device.uninitialized(len)?;
+        let launch = device.kernel().threads(len)?;
+        let gather = GatherDiagonal {
+            columns: pattern.column_indices.as_global(),
+            values: values.as_global(),
+            firsts: firsts.as_global(),
+            lasts: lasts.as_global(),
+            diagonal: diagonal.as_global_mut(),
+            len: len as u32,
+        };
+        // SAFETY: there are `len` elements each, whose indices are those of nonzeros; buffers are freed in the stream's order.
+        unsafe { launch.launch(gather) }?;
         Ok(diagonal)
     }
 }

@@ -12,8 +12,8 @@ use crate::operand::OpError;
 use crate::{Offset, Storage};
 
 impl<V: Storage, O: Offset> DeviceCsr<V, O> {
-    /// Returns the Kronecker product A ⊗ B: each entry of A replaced by that entry times B. For A of m × n and B of p × q, it is m·p ×
-    /// n·q, and entry (i, j) of A and entry (k, l) of B give entry (i·p + k, j·q + l). It is canonical if A and B are.
+    /// Returns the Kronecker product A ⊗ B: each entry of A replaced by that entry times B. For A of m × n and B of p × q, it
+    /// is m·p × n·q, and entry (i, j) of A and entry (k, l) of B give entry (i·p + k, j·q + l). It is canonical if A and B are.
     ///
     /// Writes each entry of the product once, and counts none: the number is known. Products of 16-bit values are rounded once.
     /// Runs in the order of the device's stream; the call does not wait. [`Csr::kronecker`](crate::Csr::kronecker) does the same
@@ -65,8 +65,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
             columns: columns.as_global_mut(),
             values: products.as_global_mut(),
         };
-        // SAFETY: the tiles are the product's, of the kernel's length; it has a column and a value per nonzero, and its offsets are those of
-        // these factors. Buffers are freed in the stream's order.
+        // SAFETY: the tiles are the product's, of the kernel's length; it has a column and a value per nonzero, and its
+        // offsets are those of these factors. Buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
         let is_canonical = self.pattern().canonical.get().is_some() && b.pattern().canonical.get().is_some();
         let make = if is_canonical { DevicePattern::canonical } else { DevicePattern::new };

@@ -21,6 +21,9 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// keep their order. For rows alone see [`select_rows`](Self::select_rows). [`Csr::permute`](crate::Csr::permute) does the same on
     /// the host.
     ///
+    /// [`Csr::reverse_cuthill_mckee`](crate::Csr::reverse_cuthill_mckee) computes an order with a small bandwidth on the host, from the
+    /// matrix before it is uploaded, or [downloaded](Self::download): upload the order, and apply it here.
+    ///
     /// Takes temporary memory for eight bytes per nonzero, and that of
     /// [`sort::pairs_by_offsets`](crate::sort::pairs_by_offsets). Waits for the device.
     ///
@@ -93,8 +96,9 @@ fn permuted<O: Offset>(
         permuted_columns: columns.as_global_mut(),
         sources: sources.as_global_mut(),
     };
-    // SAFETY: the tiles are those of the permuted matrix, of the kernel's length; its rows are as long as those of the matrix that the order
-    // names, and the order and its inverse have an element per row and column. Buffers are freed in the stream's order.
+    // SAFETY: the tiles are those of the permuted matrix, of the kernel's length; its rows are as long as those of the matrix
+    // that the order names, and the order and its inverse have an element per row and column. Buffers are freed in the
+    // stream's order.
     unsafe { launch.launch(kernel) }?;
     Ok((row_offsets, columns, sources))
 }

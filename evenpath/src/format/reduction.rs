@@ -1,7 +1,7 @@
 //! Reductions of the rows and columns of a matrix.
 
 use evenpath_kernels::entries::CountRows;
-use evenpath_kernels::map::{Mapping, code};
+use evenpath_kernels::map::Mapping;
 
 use super::DeviceCsr;
 use super::scale::scale_rows;
@@ -92,7 +92,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         let largest = self.row_magnitudes(low, high)?;
         let mut squares = self.values_now().copied()?;
         scale_rows(self, &largest, true, &mut squares)?;
-        map::apply(Mapping { code: code::SQUARE, first: V::ZERO, second: V::ZERO }, &mut squares)?;
+        map::apply(Map::Square.mapping(), &mut squares)?;
         let mut roots = self.reduce_values(&squares, Operator::Sum)?;
         map::apply(Map::Sqrt.mapping(), &mut roots)?;
         let mut norms = self.device().uninitialized(self.nrows())?;

@@ -11,9 +11,9 @@ use crate::matrix::{Block, BlockRow, Blocks};
 use crate::operand::OpError;
 use crate::{Offset, Storage};
 
-/// Matrices of blocks, all on one device. The result has its own memory: later changes of a block's values do not affect it. It has the entries
-/// of the rows of its blocks from left to right, in their order, and is canonical if the blocks are. Nothing is counted, since the
-/// number of nonzeros is known; the calls run in the order of the device's stream, and do not wait.
+/// Matrices of blocks, all on one device. The result has its own memory: later changes of a block's values do not affect it.
+/// It has the entries of the rows of its blocks from left to right, in their order, and is canonical if the blocks are. Nothing
+/// is counted, since the number of nonzeros is known; the calls run in the order of the device's stream, and do not wait.
 impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// Returns the matrix of the rows of all blocks, one block below the other. All have the same number of columns.
     /// [`Csr::vstack`](crate::Csr::vstack) does the same on the host.
@@ -31,8 +31,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If there are no blocks, since then the number of columns and the device are unknown; if a block has another number of columns than the
-    /// first, or is on another device. If the result exceeds [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or has more nonzeros than
+    /// If there are no blocks, since then the number of columns and the device are unknown; if a block has another number of
+    /// columns than the first, or is on another device. If the result exceeds [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or has more nonzeros than
     /// `O` counts. If this thread captures a graph, there is too little memory, or the device was lost.
     pub fn vstack(blocks: &[&Self]) -> Result<Self, OpError> {
         join(&Blocks::below(blocks)?)

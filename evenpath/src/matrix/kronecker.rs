@@ -29,8 +29,8 @@ impl KroneckerShape {
 }
 
 impl<V: Storage, O: Offset> Csr<V, O> {
-    /// Returns the Kronecker product A ⊗ B: each entry of A replaced by that entry times B. For A of m × n and B of p × q, it is m·p ×
-    /// n·q, and entry (i, j) of A and entry (k, l) of B give entry (i·p + k, j·q + l). It is canonical if A and B are.
+    /// Returns the Kronecker product A ⊗ B: each entry of A replaced by that entry times B. For A of m × n and B of p × q, it
+    /// is m·p × n·q, and entry (i, j) of A and entry (k, l) of B give entry (i·p + k, j·q + l). It is canonical if A and B are.
     ///
     /// ```
     /// use evenpath::Csr;

@@ -75,40 +75,6 @@ impl<V: Float> ScaleColumns<V> {
 }
 
 kernel! {
-    /// Sets the values off the diagonal to zero: one block per tile of row ends plus entries.
-    pub struct KeepDiagonal<V: Arithmetic, O: Offset> {
-        /// The matrix.
-        pub pattern: GlobalPattern<O>,
-        /// The values.
-        pub values: GlobalMut<V>,
-        /// First row of each tile, and `rows` at the end.
-        pub tile_rows: Global<u32>,
-    }
-    shared: BLOCK * ITEMS * 4;
-    body: KeepDiagonal::keep_diagonal::<BLOCK, ITEMS>;
-    entry: entries_keep_diagonal_{V}_{O} in entries_{V}: V in [f32, f64], O in [u32, u64], 256 x 8;
-}
-
-impl<V: Arithmetic, O: Offset> KeepDiagonal<V, O> {
-    #[device]
-    fn keep_diagonal<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let rows: Shared<u32> = arena.take(BLOCK * ITEMS);
-        let tile = PathTile::new(thread::block() as usize, BLOCK * ITEMS, self.tile_rows, self.pattern);
-        tile.spread::<u32, O, BLOCK>(self.pattern.row_offsets, rows, |row| row as u32);
-        thread::barrier();
-        for item in 0..ITEMS {
-            let place = PathTile::place::<BLOCK>(item);
-            if place < tile.nonzeros {
-                let index = tile.first_nonzero + place as usize;
-                if self.pattern.column_indices.load_streaming(index) != rows.load(place as usize) {
-                    self.values.store(index, V::ZERO);
-                }
-            }
-        }
-    }
-}
-
-kernel! {
     /// Counts the entries of each row: one thread per row.
     pub struct CountRows<V: Elementary, O: Offset> {
         /// Row offsets, `rows` + 1.

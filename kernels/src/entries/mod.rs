@@ -7,6 +7,6 @@ mod by_row;
 mod compact;
 mod keep;
 
-pub use by_row::{CountRows, KeepDiagonal, ScaleColumns, ScaleRows};
+pub use by_row::{CountRows, ScaleColumns, ScaleRows};
 pub use compact::{CompactEntries, CountKept, RankRows};
 pub use keep::{code, Condition, MarkEntries, MarkLargest};

@@ -1,5 +1,7 @@
 //! Row permutations, and their effect on warps with one row per thread.
 
+mod cuthill_mckee;
+mod graph;
 mod order;
 mod permute;
 mod warp_loads;
