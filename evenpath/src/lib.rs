@@ -62,6 +62,7 @@ mod keys;
 pub mod lab;
 mod matrix;
 mod names;
+mod offset;
 mod op;
 mod operand;
 mod operation;
@@ -72,6 +73,7 @@ mod scalar;
 mod scale;
 mod sequence;
 mod threads;
+mod values;
 
 pub use convert::ConvertTo;
 pub use device::{Device, DeviceSlice, DeviceVec};
@@ -80,8 +82,9 @@ pub use format::{DeviceCsr, DeviceDense, Layout};
 #[cfg(feature = "cudarc")]
 pub use interop::cudarc::CudarcVec;
 pub use matrix::{Coo, Csr, HiSparse, generate};
+pub use offset::Offset;
 pub use operand::Factor;
-pub use scalar::{Complex, Compute, Multiplies, Offset, RealStorage, Scalar, Storage, Value, bf16, f16};
+pub use scalar::{Complex, Compute, Multiplies, RealStorage, Scalar, Storage, Value, bf16, f16};
 pub use sequence::{merge, reduce, scan, sets, sort, vector};
 
 /// Compressed sparse rows: row offsets, column indices, values.
