@@ -42,7 +42,7 @@ macro_rules! convert_to_complex {
 
         impl ConvertTo<Complex<$part>> for Complex<$other> {
             fn convert(self) -> Complex<$part> {
-                Complex::new(self.re as $part, self.im as $part)
+                Complex::new($part::from_f64(self.re.to_f64()), $part::from_f64(self.im.to_f64()))
             }
         }
     )*};

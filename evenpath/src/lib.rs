@@ -65,6 +65,7 @@ pub mod lab;
 mod matrix;
 mod memory;
 mod names;
+mod offset;
 mod op;
 mod operand;
 mod operation;
@@ -76,6 +77,7 @@ mod scale;
 pub mod semiring;
 mod sequence;
 mod threads;
+mod values;
 
 pub use convert::ConvertTo;
 pub use device::{Device, DeviceSlice, DeviceVec};
@@ -84,10 +86,9 @@ pub use format::{DeviceCsr, DeviceDense, Layout};
 #[cfg(feature = "cudarc")]
 pub use interop::cudarc::CudarcVec;
 pub use matrix::{Coo, Csr, HiSparse, generate};
+pub use offset::Offset;
 pub use operand::Factor;
-pub use scalar::{
-    Complex, Compute, Entry, Multiplies, Offset, RealStorage, Scalar, Storage, Value, bf16, f16,
-};
+pub use scalar::{Complex, Compute, Entry, Multiplies, RealStorage, Scalar, Storage, Value, bf16, f16};
 pub use sequence::{merge, reduce, scan, sets, sort, vector};
 
 /// Compressed sparse rows: row offsets, column indices, values.

@@ -42,6 +42,7 @@ impl ScalarType {
     }
 
     /// Alignment of one element that is passed to a kernel: of each part of a complex number.
+    #[cfg(not(target_arch = "nvptx64"))]
     pub(crate) const fn align(self) -> usize {
         match self {
             Self::C32 | Self::C64 => self.size() / 2,

@@ -70,7 +70,10 @@ pub(super) fn spmm<S: RealStorage<Computed: RealStorage>, O: Offset>(
 }
 
 /// Multiplies matrices of `T` at the nonzeros of a matrix of the type of arithmetic.
-pub(super) fn sddmm<T: RealStorage<Computed: Value>, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+pub(super) fn sddmm<T: RealStorage<Computed: Value>, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
     let c = device.upload(&matrix::<T::Computed, O>()).expect("upload");
     let values = device.upload(&numbers::<T::Computed>(c.nnz())).expect("upload");
     let (a, b) = (dense::<T>(device, c.nrows()), dense::<T>(device, c.ncols()).into_vec());

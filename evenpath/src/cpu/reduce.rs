@@ -5,9 +5,9 @@ use evenpath_kernels::block::operator::{Max, Min, Number, Operator as Combine, S
 use super::scan::{CHUNK, before_chunks, chunk};
 use crate::element::Element;
 use crate::matrix::row_blocks;
+use crate::offset::Offset;
 use crate::operation::Operator;
 use crate::parallel;
-use crate::scalar::Offset;
 
 /// Returns the first element and the sum of each segment; `begins` returns true for the first element of a
 /// segment.

@@ -5,8 +5,8 @@ use evenpath_kernels::reduce::MarkRows;
 use super::sets::survey;
 use crate::MatrixError;
 use crate::device::{DeviceSlice, DeviceVec, instance};
+use crate::offset::Offset;
 use crate::operand::OpError;
-use crate::scalar::Offset;
 
 /// Row offsets of a matrix in a form that suits rows of any length.
 #[derive(Debug)]

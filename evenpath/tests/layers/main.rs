@@ -12,9 +12,9 @@ use uses::{Use, Uses};
 /// The top-level modules of the library, from the bottom up. A module may use modules of lower lines, but
 /// none of its own line. `docs/architecture.md` shows them.
 const LAYERS: [&[&str]; 13] = [
-    &["element", "keys", "memory", "names", "parallel", "threads"],
+    &["element", "keys", "memory", "names", "offset", "parallel", "threads"],
     &["scalar"],
-    &["operation", "scale"],
+    &["convert", "operation", "scale", "values"],
     &["matrix"],
     &["io", "policy", "device"],
     &["cpu"],

@@ -6,11 +6,11 @@ use super::launch::{REDUCTION, arguments, bytes_of};
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceSlice, DeviceVec, variant};
 use crate::element::Element;
+use crate::offset::Offset;
 use crate::operand::OpError;
 use crate::operand::aligned::Aligned;
 use crate::operand::check::{check_countable, check_vector};
 use crate::operation::Operator;
-use crate::scalar::Offset;
 use crate::sequence::row_marks::{RowMarks, check_row_offsets};
 use crate::sequence::scan::{launch_over, look_back_state};
 

@@ -10,11 +10,11 @@ use super::options::ScanOptions;
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceSlice, DeviceVec, variant};
 use crate::element::Element;
+use crate::offset::Offset;
 use crate::operand::OpError;
 use crate::operand::aligned::{Aligned, write_aligned};
 use crate::operand::check::{check_countable, check_vector};
 use crate::operation::Operator;
-use crate::scalar::Offset;
 use crate::sequence::row_marks::{RowMarks, check_row_offsets};
 
 /// Scans s segments given by row offsets: `row_offsets` has s + 1 elements, `values` n, the result n. Row offsets

@@ -3,9 +3,9 @@
 use super::options::SortOptions;
 use crate::device::DeviceSlice;
 use crate::keys::{Comparison, SortKey};
+use crate::offset::Offset;
 use crate::operand::OpError;
 use crate::operand::check::check_countable;
-use crate::scalar::Offset;
 use crate::sequence::row_marks::check_row_offsets;
 
 /// Name of a sort of too many elements, for errors.

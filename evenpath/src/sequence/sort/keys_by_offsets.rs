@@ -5,8 +5,8 @@ use super::options::SortOptions;
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceSlice, DeviceVec};
 use crate::keys::SortKey;
+use crate::offset::Offset;
 use crate::operand::OpError;
-use crate::scalar::Offset;
 use crate::sequence::segmented_radix_sort;
 
 /// Sorts the keys of each of s segments: `row_offsets` has s + 1 elements, `keys` n, the result n. Segments keep their

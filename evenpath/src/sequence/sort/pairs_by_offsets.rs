@@ -5,9 +5,9 @@ use super::options::SortOptions;
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceSlice, DeviceVec};
 use crate::keys::{PairValue, SortKey};
+use crate::offset::Offset;
 use crate::operand::check::check_countable;
 use crate::operand::{OpError, Pairs};
-use crate::scalar::Offset;
 use crate::sequence::segmented_radix_sort;
 
 /// Sorts the pairs of each of s segments by key: `row_offsets` has s + 1 elements, `pairs` n keys and n values, the
