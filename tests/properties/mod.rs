@@ -3,6 +3,7 @@
 
 mod assembly;
 mod entries;
+mod graph_algorithms;
 mod graphs;
 mod operations;
 mod products;

@@ -7,6 +7,7 @@ mod assembly;
 mod coo;
 mod coordinates;
 mod ell;
+pub(crate) mod graph;
 pub(crate) mod hisparse;
 mod merge;
 mod merge_path;
