@@ -14,6 +14,7 @@ use evenpath::device::DeviceKind;
 use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
 use evenpath::error::OpError;
 use evenpath::generate::{Kind, generate};
+use evenpath::graph::{self, BfsOptions, PagerankOptions};
 use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::hyb::HybOptions;
 use evenpath::key::Pairs;
@@ -305,6 +306,22 @@ fn sparse_results() {
         |_| vec![],
         |a| values_of(&a.to_csr()?),
     );
+}
+
+#[test]
+fn searches_of_graphs() {
+    let mut edges = matrix();
+    edges.values_mut().iter_mut().for_each(|value| *value = value.abs());
+    let upload = |device: &Device| device.upload(&edges).unwrap();
+    let held = |_: &DeviceCsr<f64>| vec![];
+    let of_vertices = |found: Vec<u32>| Ok(found.into_iter().map(f64::from).collect());
+    drive("BFS", upload, held, |a| of_vertices(graph::bfs(a, 7, BfsOptions::default())?.parents));
+    drive("SSSP", upload, held, |a| Ok(graph::sssp(a, 7)?));
+    drive("components", upload, held, |a| of_vertices(graph::connected_components(a)?));
+    drive("cores", upload, held, |a| of_vertices(graph::k_core(a)?));
+    drive("triangles", upload, held, |a| Ok(vec![graph::count_triangles(a)? as f64]));
+    let few = PagerankOptions::default().with_max_steps(2);
+    drive("PageRank", upload, held, |a| Ok(graph::pagerank(a, few)?.ranks));
 }
 
 fn to_tree<const D: usize>(device: &Device, a: &Csr<f64>) -> DeviceHiSparse<f64, D> {

@@ -14,6 +14,7 @@ mod foreign;
 mod forked;
 mod format_products;
 mod formats;
+mod graph_algorithms;
 mod graph_values;
 mod graphs;
 mod hisparse;

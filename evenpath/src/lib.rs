@@ -39,6 +39,7 @@
 //! | [`spmv`], [`spmm`] | sparse matrix times dense vector or matrix, also with the transpose |
 //! | [`spgemm`], [`spadd`] | products, sums and masks of sparse matrices |
 //! | [`semiring`] | products with other sums and products, such as minimum and sum |
+//! | [`graph`] | searches, paths, components, triangles, ranks and cores of graphs |
 //! | [`assembly`] | matrices from triplets or finite elements, again with new values |
 //! | [`vector`] | sums, inner products and functions of dense vectors |
 //! | [`scan`], [`reduce`], [`sort`], [`merge`], [`sets`] | primitives on sequences of [keys](key) and [elements](operator) |
@@ -54,8 +55,10 @@ mod cpu;
 pub mod device;
 pub mod dlpack;
 mod element;
+mod entry;
 pub mod error;
 mod format;
+pub mod graph;
 mod interop;
 pub mod io;
 mod keys;
@@ -81,6 +84,7 @@ mod values;
 
 pub use convert::ConvertTo;
 pub use device::{Device, DeviceSlice, DeviceVec};
+pub use entry::Entry;
 pub use error::{Error, Result};
 pub use format::{DeviceCsr, DeviceDense, Layout};
 #[cfg(feature = "cudarc")]
@@ -88,7 +92,7 @@ pub use interop::cudarc::CudarcVec;
 pub use matrix::{Coo, Csr, HiSparse, generate};
 pub use offset::Offset;
 pub use operand::Factor;
-pub use scalar::{Complex, Compute, Entry, Multiplies, RealStorage, Scalar, Storage, Value, bf16, f16};
+pub use scalar::{Complex, Compute, Multiplies, RealStorage, Scalar, Storage, Value, bf16, f16};
 pub use sequence::{merge, reduce, scan, sets, sort, vector};
 
 /// Compressed sparse rows: row offsets, column indices, values.

@@ -1,6 +1,5 @@
 //! Types of values: what they can do.
 
-use std::fmt::Display;
 use std::iter::Sum;
 use std::ops::{Div, Neg, Sub};
 
@@ -9,13 +8,12 @@ pub use evenpath_simt::half::{bf16, f16};
 #[doc(inline)]
 pub use evenpath_simt::num_complex::Complex;
 
+use crate::entry::Entry;
+
 /// Requirements of this crate and its kernels on scalars. They cannot be named outside the crate, so the
 /// public traits are sealed.
 mod sealed {
     use evenpath_simt::WidenTo;
-
-    /// Type in the memory of kernels.
-    pub trait KernelElement: evenpath_simt::Element {}
 
     /// Type in memory, converted to `C` for arithmetic.
     pub trait KernelStored<C>: evenpath_simt::Stored<Compute = C> + WidenTo<C> {}
@@ -77,6 +75,7 @@ mod sealed {
     pub trait KernelValue:
         Decimal
         + evenpath_kernels::elementary::Elementary
+        + evenpath_kernels::graph::Distance
         + evenpath_kernels::norm::NormScales
         + evenpath_kernels::spmv::AtomicFloat
     {
@@ -96,40 +95,6 @@ mod sealed {
 }
 
 pub(crate) use sealed::{Decimal, ForKind, ForVectors, Kind};
-
-/// A value of a sparse matrix: a [`Storage`] type, or `u32`, `i32`, `u64` or `i64`. Sealed.
-///
-/// Any matrix can be built, uploaded, downloaded and changed. Products of matrices of integers are those in a
-/// [semiring](crate::semiring); everything else takes [`Storage`] types, or those of arithmetic ([`Scalar`], [`Value`]).
-///
-/// ```
-/// use evenpath::{Csr, Entry};
-///
-/// fn longest_row<T: Entry>(a: &Csr<T>) -> usize {
-///     a.iter_rows().map(|row| row.len()).max().unwrap_or(0)
-/// }
-/// let a: Csr<i64> = Csr::try_new(1, 2, vec![0_u32, 2], vec![0, 1], vec![-1, 5])?;
-/// assert_eq!(longest_row(&a), 2);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub trait Entry: sealed::KernelElement + bytemuck::Pod + Default + Display {
-    /// Name of the type in Rust, or in the crates `half` and `num_complex`.
-    const NAME: &'static str;
-}
-
-macro_rules! entries {
-    ($($type:ty: $name:literal,)*) => {$(
-        impl sealed::KernelElement for $type {}
-        impl Entry for $type {
-            const NAME: &'static str = $name;
-        }
-    )*};
-}
-
-entries! {
-    f16: "f16", bf16: "bf16", f32: "f32", f64: "f64", u32: "u32", i32: "i32", u64: "u64", i64: "i64",
-    Complex<f32>: "Complex<f32>", Complex<f64>: "Complex<f64>",
-}
 
 /// An element of a matrix or a dense operand: [`struct@f16`], [`struct@bf16`], `f32`, `f64`, or [`Complex`] of `f32` or `f64`.
 /// Sealed.

@@ -130,9 +130,13 @@ fn bad_arguments_are_named() {
         (&["no/such/file.mtx"], "no/such/file.mtx"),
         (&["diagonal:3", "diagonal:4"], "\"diagonal:4\""),
     ];
-    for name in
-        ANY_MATRIX.into_iter().chain(["conjugate_gradients", "csr_adaptive", "markov_clustering", "pagerank"])
-    {
+    for name in ANY_MATRIX.into_iter().chain([
+        "conjugate_gradients",
+        "csr_adaptive",
+        "graph_search",
+        "markov_clustering",
+        "pagerank",
+    ]) {
         for (arguments, part) in cases {
             let message = refuses(name, arguments);
             assert!(message.contains(part), "{arguments:?}: {message}");

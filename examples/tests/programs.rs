@@ -29,6 +29,23 @@ fn clusters_are_those_of_dense_matrices() {
     assert!(message.contains("must be 4 x 3") || message.contains("3 x 4"), "{message}");
 }
 
+#[test]
+fn a_graph_is_searched_from_its_largest_degree() {
+    let file = File::new(CLIQUES);
+    for device in ["cpu", "simulated"] {
+        let text = passes("graph_search", &["--device", device, file.path()]);
+        for line in
+            ["1 vertices at 0 edges from vertex 3\n", "4 vertices at 1 ", "3 vertices at 2 ", "9 triangles\n"]
+        {
+            assert!(text.contains(&format!(": {line}")), "no {line} in {text}");
+        }
+        assert!(!text.contains(" at 3 edges"), "{text}");
+    }
+    let text = passes("graph_search", &["--device", "cpu"]);
+    assert!(text.contains(" triangles\n"), "{text}");
+    assert!(refuses("graph_search", &["--device", "cpu", "dense:3x4"]).contains("3 x 4"));
+}
+
 /// Markov clustering with columns as in the publication, without pruning. Vertices of a cluster have the same attractors.
 fn dense_clusters(vertices: usize, edges: impl Iterator<Item = (usize, usize)>) -> Vec<Vec<usize>> {
     let mut flow = vec![vec![0.0_f64; vertices]; vertices];

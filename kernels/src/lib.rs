@@ -22,6 +22,7 @@ pub mod ell;
 pub mod entries;
 pub mod factor;
 pub mod fold;
+pub mod graph;
 pub mod hisparse;
 pub mod key;
 pub mod kronecker;

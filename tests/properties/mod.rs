@@ -4,6 +4,7 @@
 mod assembly;
 mod complex;
 mod entries;
+mod graph_algorithms;
 mod graphs;
 mod operations;
 mod products;

@@ -18,6 +18,7 @@ use super::entries::{
     diagonal, filter, filter_largest, map_values, reduce_columns, reduce_rows, scale_columns, scale_rows,
     softmax_rows, update_values,
 };
+use super::graph_algorithms::{bfs, components, k_core, pagerank, sssp, triangles};
 use super::products::{
     add, add_coo, add_once, add_trees, add_trees_queued, block_of_tree, diagonal_blocks, diagonal_of_tree,
     multiply_trees, norm_of_tree, sddmm, select_rows, set_values, sort_rows, spgemm_masked,
@@ -161,6 +162,12 @@ pub(super) fn operations() -> Vec<Operation> {
         "blocks of the diagonal, BSR", "`DeviceBsr::diagonal_blocks`", diagonal_blocks [f32 f64] [u32 u64] true, true, true;
         "filter, CSR", "`DeviceCsr::filter`", filter [f32 f64] [u32 u64] false, false, true;
         "largest of rows, CSR", "`DeviceCsr::filter`", filter_largest [f32 f64] [u32 u64] false, false, true;
+        "breadth-first search", "`graph::bfs`", bfs [f32 f64] [u32 u64] false, false, true;
+        "shortest paths", "`graph::sssp`", sssp [f32 f64] [u32 u64] false, false, true;
+        "connected components", "`graph::connected_components`", components [f32 f64] [u32 u64] false, false, true;
+        "triangles", "`graph::count_triangles`", triangles [f32 f64] [u32 u64] false, false, true;
+        "PageRank", "`graph::pagerank`", pagerank [f32 f64] [u32 u64] false, false, true;
+        "core numbers", "`graph::k_core`", k_core [f32 f64] [u32 u64] false, false, true;
         "scan", "`scan::values`", scan [u32 i32 u64 f32 f64] [] true, true, true;
         "scan from a value", "`ScanOptions::with_initial`", scan_from [u32 i32 u64 f32 f64] [] true, true, true;
         "scan by keys", "`scan::by_keys`", scan_by_keys [u32 i32 u64 f32 f64] [u32 u64] true, true, true;

@@ -61,6 +61,6 @@ pub(super) fn kronecker<S: RealStorage, O: Offset>(device: &Device, uploaded: &m
     restructured::<S, O>(device, uploaded, move |a| b.kronecker(a))
 }
 
-pub(super) fn copy<S: Storage, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+pub(super) fn copy<S: RealStorage, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     restructured::<S, O>(device, uploaded, |a| Ok(a.copy()?))
 }

@@ -8,6 +8,7 @@ mod bsr;
 mod coo;
 mod coordinates;
 mod ell;
+pub(crate) mod graph;
 pub(crate) mod hisparse;
 mod merge;
 mod merge_path;

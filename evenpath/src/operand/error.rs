@@ -162,6 +162,26 @@ pub enum OpError {
         /// The first column that is not greater than its predecessor.
         column: u32,
     },
+    /// A vertex does not exist.
+    #[error("vertex {vertex} is out of range: the graph has {vertices} vertices")]
+    VertexOutOfRange {
+        /// The vertex.
+        vertex: usize,
+        /// Number of vertices.
+        vertices: usize,
+    },
+    /// An edge has a negative length.
+    #[error("an edge has the length {least}, but shortest paths need lengths that are not negative")]
+    NegativeLength {
+        /// The least length.
+        least: f64,
+    },
+    /// The damping of PageRank is no probability.
+    #[error("the damping is {damping}, but must be from 0 to 1")]
+    Damping {
+        /// The damping.
+        damping: f64,
+    },
     /// A list of the nodes of elements does not have the same number for each.
     #[error("{len} nodes are not a whole number of elements with {degrees} nodes each")]
     ElementNodes {

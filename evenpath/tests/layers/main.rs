@@ -11,8 +11,8 @@ use uses::{Use, Uses};
 
 /// The top-level modules of the library, from the bottom up. A module may use modules of lower lines, but
 /// none of its own line. `docs/architecture.md` shows them.
-const LAYERS: [&[&str]; 13] = [
-    &["element", "keys", "memory", "names", "offset", "parallel", "threads"],
+const LAYERS: [&[&str]; 14] = [
+    &["element", "entry", "keys", "memory", "names", "offset", "parallel", "semiring", "threads"],
     &["scalar"],
     &["convert", "operation", "scale", "values"],
     &["matrix"],
@@ -22,6 +22,7 @@ const LAYERS: [&[&str]; 13] = [
     &["sequence"],
     &["format"],
     &["op"],
+    &["graph"],
     &["interop", "dlpack", "lab"],
     &["error"],
     &["prelude"],

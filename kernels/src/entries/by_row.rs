@@ -1,6 +1,6 @@
 //! Values of entries, changed in place by their rows and columns.
 
-use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Element, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Element, Float, Global, GlobalMut, Shared};
 
 use crate::elementary::Elementary;
 use crate::spmv::PathTile;

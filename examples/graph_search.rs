@@ -1,0 +1,70 @@
+//! Distances from the vertex of most edges, and the triangles of an undirected graph: an entry (i, j) is an edge between i and j,
+//! whatever its value. Takes edge lists too, as in SNAP's collection. The default is the graph of the links between political
+//! weblogs.
+//!
+//! ```sh
+//! cargo run --release --example graph_search -- web-NotreDame.txt.gz
+//! ```
+
+mod support;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use evenpath::csr::Reduction;
+use evenpath::graph::{self, BfsOptions};
+use evenpath::{Csr, Device, vector};
+
+fn main() -> ExitCode {
+    support::on_graph(concat!(env!("CARGO_MANIFEST_DIR"), "/data/polblogs.mtx.gz"), search)
+}
+
+fn search(device: &Device, links: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
+    let (vertices, cols) = links.shape();
+    if cols != vertices {
+        return Err(format!("the matrix is {vertices} x {cols}, but that of a graph is square").into());
+    }
+    // Every edge in both directions.
+    let mut links = links.clone();
+    links.canonicalize();
+    let links = device.upload(&links)?;
+    let edges = links.spadd(1.0, &links.transpose()?, 1.0)?;
+
+    let degrees = edges.reduce_rows(Reduction::Count)?;
+    let Some(source) = vector::argmax(&degrees)? else {
+        println!("{device}: no vertices");
+        return Ok(true);
+    };
+    let found = graph::bfs(&edges, source, BfsOptions::default().with_symmetric(true))?;
+    for level in 0.. {
+        match found.levels.iter().filter(|&&of_vertex| of_vertex == level).count() {
+            0 => break,
+            count => println!("{device}: {count} vertices at {level} edges from vertex {source}"),
+        }
+    }
+    let triangles = graph::count_triangles(&edges)?;
+    println!("{device}: {triangles} triangles");
+
+    Ok(is_right(&edges.download()?, &found.levels, source) && triangles == count(&edges.download()?))
+}
+
+/// Returns whether the levels of neighbors differ by one at most, and each vertex but the source has a neighbor before it.
+fn is_right(edges: &Csr<f64>, levels: &[u32], source: usize) -> bool {
+    edges.iter_rows().enumerate().all(|(vertex, row)| {
+        let near = || row.columns().iter().map(|&other| levels[other as usize]);
+        let level = levels[vertex];
+        let is_found =
+            vertex == source || level == graph::NO_VERTEX || near().any(|other| other + 1 == level);
+        is_found && near().all(|other| other.abs_diff(level) <= 1) && (level == 0) == (vertex == source)
+    })
+}
+
+/// Counts triangles: of each edge, the common neighbors that are greater than both of its vertices.
+fn count(edges: &Csr<f64>) -> u64 {
+    let row = |vertex: usize| edges.row(vertex).map_or(&[][..], |row| row.columns());
+    let triangles = |(u, v, _)| {
+        let is_third = |w: &&u32| u < v && **w as usize > v && row(v).binary_search(w).is_ok();
+        row(u).iter().filter(is_third).count() as u64
+    };
+    edges.iter().map(triangles).sum()
+}

@@ -1,0 +1,7 @@
+//! Algorithms on graphs, on every device, compared with petgraph and with plain loops.
+
+mod counts;
+mod graphs;
+mod paths;
+mod ranks;
+mod refused;
