@@ -50,11 +50,11 @@ fn attention(device: &Device, graph: &Csr<f64>) -> Result<bool, Box<dyn Error>> 
         let query = line(&queries, vertex);
         let dot = |key: &[f64]| query.iter().zip(key).map(|(a, b)| a * b).sum::<f64>();
         let weight = |&to: &u32| (dot(&line(&keys, to as usize)) / (WIDTH as f64).sqrt()).exp();
-        let weights: Vec<f64> = neighbors.column_indices().iter().map(weight).collect();
+        let weights: Vec<f64> = neighbors.columns().iter().map(weight).collect();
         let sum = weights.iter().sum::<f64>();
         (0..WIDTH).all(|at| {
             let of = |(&to, weight): (&u32, &f64)| weight / sum * values[to as usize * WIDTH + at];
-            let expected: f64 = neighbors.column_indices().iter().zip(&weights).map(of).sum();
+            let expected: f64 = neighbors.columns().iter().zip(&weights).map(of).sum();
             (output[vertex * WIDTH + at] - expected).abs() <= 1e-11
         })
     }))

@@ -37,12 +37,12 @@ fn triangles(device: &Device, graph: &Csr<f64>) -> Result<bool, Box<dyn Error>> 
     let mut marked = vec![false; lower.nrows()];
     let mut expected = 0_u64;
     for row in lower.iter_rows() {
-        row.column_indices().iter().for_each(|&to| marked[to as usize] = true);
-        for &to in row.column_indices() {
+        row.columns().iter().for_each(|&to| marked[to as usize] = true);
+        for &to in row.columns() {
             let next = lower.row(to as usize).ok_or("an edge to no vertex")?;
-            expected += next.column_indices().iter().filter(|&&end| marked[end as usize]).count() as u64;
+            expected += next.columns().iter().filter(|&&end| marked[end as usize]).count() as u64;
         }
-        row.column_indices().iter().for_each(|&to| marked[to as usize] = false);
+        row.columns().iter().for_each(|&to| marked[to as usize] = false);
     }
     Ok(found == expected as f64)
 }
