@@ -44,5 +44,5 @@ fn triangles(device: &Device, graph: &Csr<f64>) -> Result<bool, Box<dyn Error>> 
         }
         row.columns().iter().for_each(|&to| marked[to as usize] = false);
     }
-    Ok(found == expected as f64)
+    Ok(found as u64 == expected)
 }

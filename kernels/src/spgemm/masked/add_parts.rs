@@ -68,7 +68,7 @@ impl<V: Arithmetic, O: Offset> SpgemmMaskedAddParts<V, O> {
             let mut at = begin + (entry - in_mask.begin) as u64;
             let mut sum = self.values.load(entry);
             while at < end {
-                sum = sum + self.part_sums.load(at as usize);
+                sum += self.part_sums.load(at as usize);
                 at += u64::from(in_mask.len);
             }
             self.values.store(entry, sum);
