@@ -41,7 +41,9 @@ fn check_list<V: RealStorage, O: Offset>(device: &Device, a: &Csr<V, O>, list: &
     let mut expected: Vec<Vec<_>> =
         rows_of(a).iter().map(|row| row.iter().flat_map(places).collect()).collect();
     if !list.is_sorted() {
-        expected.iter_mut().for_each(|row| row.sort_by_key(|&(column, _)| column));
+        for row in &mut expected {
+            row.sort_by_key(|&(column, _)| column);
+        }
     }
     let on_host = a.select_columns(list).expect("columns that exist");
     assert_eq!(on_host.shape(), (a.nrows(), list.len()));

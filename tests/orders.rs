@@ -20,7 +20,7 @@ fn neighbors<V: Storage, O: Offset>(a: &Csr<V, O>) -> Vec<Vec<usize>> {
     neighbors
 }
 
-/// Checks the numbers of Cuthill and McKee: the numbers of one level are in the order of the first neighbors before them, and of equal
+/// Checks the definition of the order, from its end: the numbers of one level are in the order of the first neighbors before them, and of equal
 /// ones in that of degrees. Returns the first node of each part.
 fn check<V: Storage, O: Offset>(a: &Csr<V, O>) -> Vec<usize> {
     let order = a.reverse_cuthill_mckee().expect("a square matrix");

@@ -12,6 +12,12 @@ use proptest::prelude::*;
 /// Blocks by their numbers in a list, in rows and columns.
 type Grid<'g> = &'g [&'g [Option<usize>]];
 
+/// Functions of a list of blocks.
+type OfHost<V, O> = fn(&[&Csr<V, O>]) -> Result<Csr<V, O>, MatrixError>;
+type OfDevice<V, O> = fn(&[&DeviceCsr<V, O>]) -> Result<DeviceCsr<V, O>, OpError>;
+/// Blocks in rows and columns.
+type Matrices<'a> = Vec<Vec<Option<&'a Csr<f64>>>>;
+
 /// Entries of the result, row by row, from those of the blocks.
 fn expected<V: RealStorage, O: Offset>(blocks: &[Csr<V, O>], grid: Grid<'_>) -> Vec<Vec<(u32, f64)>> {
     let size = |mut line: Box<dyn Iterator<Item = Option<usize>> + '_>, of: fn((usize, usize)) -> usize| {
@@ -60,8 +66,6 @@ fn check_named<V: RealStorage, O: Offset>(device: &Device, blocks: &[Csr<V, O>])
     let host: Vec<_> = blocks.iter().collect();
     let uploaded: Vec<_> = blocks.iter().map(|block| device.upload(block).expect("upload")).collect();
     let uploaded: Vec<_> = uploaded.iter().collect();
-    type OfHost<V, O> = fn(&[&Csr<V, O>]) -> Result<Csr<V, O>, MatrixError>;
-    type OfDevice<V, O> = fn(&[&DeviceCsr<V, O>]) -> Result<DeviceCsr<V, O>, OpError>;
     let check = |on_host: OfHost<V, O>, on_device: OfDevice<V, O>, grid: Grid<'_>| {
         let result = on_host(&host).expect("blocks that fit");
         assert_eq!(rows_of(&result), expected(blocks, grid), "{blocks:?}");
@@ -129,23 +133,20 @@ fn rows_around_the_edges_of_tiles() {
 #[test]
 fn blocks_that_do_not_fit() {
     let (a, b): (Csr<f64>, Csr<f64>) = (matrix(4, &[1, 2]), matrix(3, &[1, 0, 2]));
-    let cases: [(Vec<Vec<Option<&Csr<f64>>>>, MatrixError); 8] = [
+    let cases: [(Matrices<'_>, MatrixError); 8] = [
         (vec![], MatrixError::NoBlocks),
         (vec![vec![], vec![]], MatrixError::NoBlocks),
         (vec![vec![Some(&a)], vec![]], MatrixError::BlockCount { row: 1, found: 0, needed: 1 }),
         (vec![vec![Some(&a)], vec![None]], MatrixError::EmptyBlocks { what: "row", index: 1 }),
         (vec![vec![Some(&a), None]], MatrixError::EmptyBlocks { what: "column", index: 1 }),
-        (
-            vec![vec![Some(&a), Some(&b)]],
-            MatrixError::BlockShape { row: 0, column: 1, what: "rows", found: 3, needed: 2 },
-        ),
+        (vec![vec![Some(&a), Some(&b)]], MatrixError::BlockRows { row: 0, column: 1, found: 3, needed: 2 }),
         (
             vec![vec![Some(&a)], vec![Some(&b)]],
-            MatrixError::BlockShape { row: 1, column: 0, what: "columns", found: 3, needed: 4 },
+            MatrixError::BlockColumns { row: 1, column: 0, found: 3, needed: 4 },
         ),
         (
             vec![vec![None, Some(&b)], vec![Some(&b), None], vec![Some(&a), Some(&b)]],
-            MatrixError::BlockShape { row: 2, column: 0, what: "columns", found: 4, needed: 3 },
+            MatrixError::BlockColumns { row: 2, column: 0, found: 4, needed: 3 },
         ),
     ];
     for device in device_of_each_kind() {

@@ -265,7 +265,7 @@ impl<W: Element, O: Offset> CopyChosen<W, O> {
 fn entry_of(starts: Shared<u64>, entries: u32, place: u64) -> u32 {
     let (mut low, mut high) = (0, entries);
     while high - low > 1 {
-        let middle = (low + high) / 2;
+        let middle = low + (high - low) / 2;
         if starts.load(middle as usize) <= place {
             low = middle;
         } else {

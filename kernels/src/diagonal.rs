@@ -49,9 +49,9 @@ kernel! {
         pub columns: Global<u32>,
         /// Its values.
         pub values: Global<V>,
-        /// What [`FindDiagonal`] found.
+        /// The first entries, of [`FindDiagonal`].
         pub firsts: Global<u64>,
-        /// Likewise.
+        /// The last ones.
         pub lasts: Global<u64>,
         /// Output: the diagonal.
         pub diagonal: GlobalMut<V>,

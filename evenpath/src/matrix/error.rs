@@ -61,8 +61,10 @@ pub enum MatrixError {
     BlockCount { row: usize, found: usize, needed: usize },
     #[error("no block of {what} {index} of the blocks is a matrix, so its size is unknown")]
     EmptyBlocks { what: &'static str, index: usize },
-    #[error("block ({row}, {column}) has {found} {what}, but one before it has {needed}")]
-    BlockShape { row: usize, column: usize, what: &'static str, found: usize, needed: usize },
+    #[error("block ({row}, {column}) has {found} rows, but one before it has {needed}")]
+    BlockRows { row: usize, column: usize, found: usize, needed: usize },
+    #[error("block ({row}, {column}) has {found} columns, but one before it has {needed}")]
+    BlockColumns { row: usize, column: usize, found: usize, needed: usize },
     #[error("a {rows} x {cols} matrix is not square: rows and columns are permuted alike")]
     NotSquare { rows: usize, cols: usize },
     #[error("row {row} is not canonical: column {column} comes after column {previous}")]

@@ -69,14 +69,14 @@ impl<B: Block> Blocks<B> {
             }
             for (column, block) in blocks.iter().enumerate() {
                 let Some(block) = block else { continue };
-                for (what, found, size) in [
-                    ("rows", block.shape().0, &mut heights[row]),
-                    ("columns", block.shape().1, &mut widths[column]),
-                ] {
-                    let needed = *size.get_or_insert(found);
-                    if found != needed {
-                        return Err(MatrixError::BlockShape { row, column, what, found, needed });
-                    }
+                let (height, width) = block.shape();
+                let needed = *heights[row].get_or_insert(height);
+                if height != needed {
+                    return Err(MatrixError::BlockRows { row, column, found: height, needed });
+                }
+                let needed = *widths[column].get_or_insert(width);
+                if width != needed {
+                    return Err(MatrixError::BlockColumns { row, column, found: width, needed });
                 }
             }
         }

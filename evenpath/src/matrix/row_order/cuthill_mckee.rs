@@ -15,7 +15,7 @@ impl<V: Storage, O: Offset> Csr<V, O> {
     ///
     /// Rows are nodes of a graph whose edges are the nonzeros off the diagonal. Breadth-first searches number the nodes, those of one
     /// level in the order of their neighbors before them, and of equal ones those of fewer edges first; then the numbers are reversed
-    /// (Cuthill and McKee, *Reducing the bandwidth of sparse symmetric matrices*, 1969; George and Liu, *Computer Solution of
+    /// (Cuthill–McKee: *Reducing the bandwidth of sparse symmetric matrices*, 1969; George and Liu, *Computer Solution of
     /// Large Sparse Positive Definite Systems*, 1981, chapter 4). A search starts at a node that is far from another, found by up
     /// to 8 searches (George and Liu, *An implementation of a pseudoperipheral node finder*, 1979). Parts of the graph that are not
     /// connected follow each other. Values do not matter.
@@ -68,7 +68,7 @@ impl<V: Storage, O: Offset> CsrView<'_, V, O> {
         if rows != cols {
             return Err(MatrixError::NotSquare { rows, cols });
         }
-        let out_of_memory = |_| MatrixError::OutOfMemory { rows, nnz: self.nnz() };
+        let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz: self.nnz() };
         let mut order = cuthill_mckee(*self).map_err(out_of_memory)?;
         order.reverse();
         Ok(RowOrder::inverted(order))
