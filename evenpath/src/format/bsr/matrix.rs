@@ -83,7 +83,7 @@ fn row_slots<V: Value, O: Offset>(size: usize, block_rows: usize, blocks: usize)
     let items =
         BsrSpmv::<V, O>::variant(shape::variant(size)).map_or(1, |info| info.items_per_thread as usize);
     let mean = blocks / block_rows.max(1);
-    let has_work = |slots: &u32| all % slots == 0 && *slots as usize * items * ROUNDS <= mean;
+    let has_work = |slots: &u32| all.is_multiple_of(*slots) && *slots as usize * items * ROUNDS <= mean;
     (1..=all).rev().find(has_work).unwrap_or(1)
 }
 
@@ -186,9 +186,9 @@ mod tests {
 
     #[test]
     fn a_warp_has_rows_for_all_its_lanes() {
-        let of_blocks_of_3 = |mean| row_slots::<f32, u32>(3, 100, 100 * mean);
+        let of_blocks_of_3 = |mean: usize| row_slots::<f32, u32>(3, 100, 100 * mean);
         assert_eq!([0, 16, 47, 48, 100].map(of_blocks_of_3), [1, 1, 1, 3, 3]);
-        let of_blocks_of_4 = |mean| row_slots::<f32, u64>(4, 100, 100 * mean);
+        let of_blocks_of_4 = |mean: usize| row_slots::<f32, u64>(4, 100, 100 * mean);
         assert_eq!([0, 8, 15, 16, 32, 63, 64, 99].map(of_blocks_of_4), [1, 1, 1, 2, 4, 4, 8, 8]);
         assert_eq!([1, 7, 32].map(|size| row_slots::<f64, u32>(size, 1, 1000)), [1, 1, 1]);
         assert_eq!(row_slots::<f64, u32>(2, 0, 0), 1);
