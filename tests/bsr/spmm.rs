@@ -35,7 +35,7 @@ fn place(layout: Layout, leading_dimension: usize, row: usize, col: usize) -> us
     }
 }
 
-/// Runs C = αAB + βC, with C filled with NaN if β is zero, and compares each column with the oracle, and the gaps.
+/// Runs `C = αAB + βC`, with C filled with NaN if β is zero, and compares each column with the oracle, and the gaps.
 fn check<V: Value, O: Offset>(
     device: &Device,
     a: &Bsr<V, O>,

@@ -132,5 +132,5 @@ pub(super) const fn slots<V: Element, B: BlockSize>() -> u32 {
 /// Returns whether what a warp loads at once is a whole number of sectors of 32 bytes. Else the rest of a sector should stay in L1 for
 /// the next load.
 pub(super) const fn loads_whole_sectors<V: Element, B: BlockSize>() -> bool {
-    (lanes::<V, B>() * slots::<V, B>()) as usize * width::<V, B>() * V::SIZE % 32 == 0
+    ((lanes::<V, B>() * slots::<V, B>()) as usize * width::<V, B>() * V::SIZE).is_multiple_of(32)
 }

@@ -1,9 +1,10 @@
-//! C = αAB + βC.
+//! `C = αAB + βC`.
 
 use evenpath_simt::{device, kernel, thread, Arena, Float, Global};
 
 use super::matrix::GlobalBsr;
 use crate::pieces::{Pieces, Span};
+use crate::unroll::unroll;
 use crate::update::Update;
 use crate::Offset;
 
@@ -56,11 +57,11 @@ impl<V: Float, O: Offset> BsrSpmm<V, O> {
         let mut first = 0;
         while first < self.matrix.block_size {
             let sums = self.sum::<ITEMS>(span, first, column);
-            for row in 0..ITEMS {
+            unroll!(for row in 0..ITEMS {
                 if first + (row as u32) < self.matrix.block_size {
                     self.store(span, first as usize + row, column as usize, sums[row]);
                 }
-            }
+            });
             first += ITEMS as u32;
         }
     }
@@ -78,21 +79,21 @@ impl<V: Float, O: Offset> BsrSpmm<V, O> {
             let mut begin = 0;
             while begin < size {
                 let mut elements = [V::ZERO; AT_ONCE];
-                for at in 0..AT_ONCE {
+                unroll!(for at in 0..AT_ONCE {
                     let row = row_of_b + begin + at;
                     let is_inside = begin + at < size && row < self.cols as usize;
                     elements[at] = b.load_if(row * self.b_row_stride as usize, is_inside);
-                }
-                for row in 0..ITEMS {
+                });
+                unroll!(for row in 0..ITEMS {
                     let in_block = first as usize + row;
-                    for at in 0..AT_ONCE {
+                    unroll!(for at in 0..AT_ONCE {
                         let is_inside = in_block < size && begin + at < size;
                         let value = values.load_if(in_block * size + begin + at, is_inside);
                         if is_inside {
                             sums[row] = value.fma(elements[at], sums[row]);
                         }
-                    }
-                }
+                    });
+                });
                 begin += AT_ONCE;
             }
             block += 1;

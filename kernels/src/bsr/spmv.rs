@@ -73,7 +73,7 @@ impl<V: Float, O: Offset> BsrSpmv<V, O> {
         let own = self.sum::<B, ITEMS>(span, slot_of_group, place);
 
         // 3. Add up the sums of the lanes of a row, and those of the group's other blocks.
-        let is_first = slot_of_group == 0 && place % row_lanes == 0;
+        let is_first = slot_of_group == 0 && place.is_multiple_of(row_lanes);
         for part in 0..sums {
             let sum = sum_lanes(own[part], row_lanes, 1);
             let sum = sum_lanes(sum, row_slots, lanes);

@@ -1,6 +1,7 @@
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global};
 
 use crate::pieces::{Pieces, Span};
+use crate::unroll::unroll;
 use crate::update::Update;
 use crate::{GlobalPattern, Offset};
 
@@ -51,12 +52,12 @@ impl<V: Float, O: Offset> BatchRows<V, O> {
 
         // 2. Sum it for each of the matrices.
         let sums = if span.len > 0 { self.sum::<ITEMS>(span, first, lane) } else { [V::ZERO; BATCH_AT_ONCE] };
-        for at in 0..BATCH_AT_ONCE {
+        unroll!(for at in 0..BATCH_AT_ONCE {
             let sum = warp::reduce_groups(sums[at], self.lanes, |a, b| a + b);
             if lane == 0 && first + at < self.batch as usize {
                 self.store(span, first + at, sum);
             }
-        }
+        });
     }
 
     /// Returns the lane's sums over every `lanes`-th nonzero, `ITEMS` at once, for the matrices starting at `first`.
@@ -70,28 +71,28 @@ impl<V: Float, O: Offset> BatchRows<V, O> {
         let mut begin = lane;
         while begin < span.len {
             let mut own = [0; ITEMS];
-            for item in 0..ITEMS {
+            unroll!(for item in 0..ITEMS {
                 let at = begin + item as u32 * self.lanes;
                 own[item] = columns.load_if(at as usize, at < span.len) as usize;
-            }
+            });
             let mut loaded = [[V::ZERO; BATCH_AT_ONCE]; ITEMS];
             let mut elements = [[V::ZERO; BATCH_AT_ONCE]; ITEMS];
-            for item in 0..ITEMS {
+            unroll!(for item in 0..ITEMS {
                 let at = (begin + item as u32 * self.lanes) as usize;
-                for matrix in 0..BATCH_AT_ONCE {
+                unroll!(for matrix in 0..BATCH_AT_ONCE {
                     let is_there = at < span.len as usize && matrix < left;
                     let value = matrix * self.pattern.nonzeros as usize + at;
                     loaded[item][matrix] = values.load_if(value, is_there);
                     elements[item][matrix] = x.load_if(matrix * self.cols as usize + own[item], is_there);
-                }
-            }
-            for item in 0..ITEMS {
+                });
+            });
+            unroll!(for item in 0..ITEMS {
                 if begin + (item as u32) * self.lanes < span.len {
-                    for matrix in 0..BATCH_AT_ONCE {
+                    unroll!(for matrix in 0..BATCH_AT_ONCE {
                         sums[matrix] = loaded[item][matrix].fma(elements[item][matrix], sums[matrix]);
-                    }
+                    });
                 }
-            }
+            });
             begin += ITEMS as u32 * self.lanes;
         }
         sums

@@ -155,9 +155,12 @@ impl Way {
         if name == DIRECT {
             return Ok(Self::unplanned());
         }
-        if let Some(size) = name.strip_prefix(BSR) {
-            let size = size.strip_prefix('-').map(str::parse).transpose();
-            return size.map(Self::bsr).map_err(|error| format!("the block size of `{name}`: {error}"));
+        if name == BSR {
+            return Ok(Self::bsr(None));
+        }
+        if let Some(size) = name.strip_prefix(BSR).and_then(|size| size.strip_prefix('-')) {
+            let size = size.parse().map_err(|error| format!("the block size of `{name}`: {error}"))?;
+            return Ok(Self::bsr(Some(size)));
         }
         if name == MAY_COPY {
             return Ok(Self::direct(MAY_COPY, SpmvOptions::default().with_may_copy(true)));

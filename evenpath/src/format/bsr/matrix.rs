@@ -83,7 +83,7 @@ fn row_slots<V: Value, O: Offset>(size: usize, block_rows: usize, blocks: usize)
     let items =
         BsrSpmv::<V, O>::variant(shape::variant(size)).map_or(1, |info| info.items_per_thread as usize);
     let mean = blocks / block_rows.max(1);
-    let has_work = |slots: &u32| all % slots == 0 && *slots as usize * items * ROUNDS <= mean;
+    let has_work = |slots: &u32| all.is_multiple_of(*slots) && *slots as usize * items * ROUNDS <= mean;
     (1..=all).rev().find(has_work).unwrap_or(1)
 }
 

@@ -77,7 +77,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// Returns the block size for which the arrays of [`to_bsr`](Self::to_bsr) have the fewest bytes, which are those that a
     /// product must read: 2, 3, 4, 5, 6, 8 or 16, the sizes with a kernel of their own, or 1 if CSR has fewer.
     ///
-    /// Blocks are counted exactly for each size, in which it differs from `estimate_blocksize` of SciPy.
+    /// Blocks are counted exactly for each size, in which it differs from `estimate_blocksize` of `scipy.sparse`.
     ///
     /// ```
     /// use evenpath::Csr;

@@ -43,12 +43,15 @@ pub struct SpmvBatchPlan<V: Value, O: Offset = u32> {
 /// The division of work.
 enum Schedule<V: Value> {
     Cpu(SpmvBatch),
-    Kernels {
-        lanes: u32,
-        pieces: RowPieces,
-        /// A sum for each piece and matrix: workspace of one run at a time.
-        sums: Mutex<DeviceVec<V>>,
-    },
+    Kernels(Box<Kernels<V>>),
+}
+
+/// Rows and pieces on a device with kernels.
+struct Kernels<V: Value> {
+    lanes: u32,
+    pieces: RowPieces,
+    /// A sum for each piece and matrix: workspace of one run at a time.
+    sums: Mutex<DeviceVec<V>>,
 }
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
@@ -73,8 +76,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         }
         let pieces = RowPieces::cut(device, &pattern.row_offsets.download()?)?;
         let sums = Mutex::new(device.uninitialized(pieces.count() * batch)?);
-        let schedule = Schedule::Kernels { lanes: lanes(self.nrows(), self.nnz()), pieces, sums };
-        Ok(SpmvBatchPlan { matrix: self.clone(), batch, schedule })
+        let kernels = Kernels { lanes: lanes(self.nrows(), self.nnz()), pieces, sums };
+        Ok(SpmvBatchPlan { matrix: self.clone(), batch, schedule: Schedule::Kernels(Box::new(kernels)) })
     }
 }
 
@@ -122,7 +125,7 @@ impl<V: Value, O: Offset> SpmvBatchPlan<V, O> {
         (beta, y): (V, &mut DeviceSlice<V>),
     ) -> Result<(), OpError> {
         let pattern = self.matrix.pattern();
-        let (lanes, pieces, sums) = match &self.schedule {
+        let Kernels { lanes, pieces, sums } = match &self.schedule {
             Schedule::Cpu(schedule) => {
                 let offsets = (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice());
                 let vectors = (values.host_slice(), x.host_slice(), y.host_slice_mut());
@@ -135,12 +138,12 @@ impl<V: Value, O: Offset> SpmvBatchPlan<V, O> {
                 }
                 return Ok(());
             }
-            Schedule::Kernels { lanes, pieces, sums } => (*lanes, pieces, sums),
+            Schedule::Kernels(kernels) => &**kernels,
         };
         let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
         let groups =
             (pieces.count() + self.matrix.nrows()).saturating_mul(self.batch.div_ceil(BATCH_AT_ONCE));
-        let launch = self.matrix.device().kernel().threads(groups.saturating_mul(lanes as usize))?;
+        let launch = self.matrix.device().kernel().threads(groups.saturating_mul(*lanes as usize))?;
         let update = update(alpha, beta, y);
         let kernel = BatchRows {
             pattern: pattern.view(),
@@ -150,7 +153,7 @@ impl<V: Value, O: Offset> SpmvBatchPlan<V, O> {
             pieces: pieces.view(&mut sums),
             cols: self.matrix.ncols() as u32,
             batch: self.batch as u32,
-            lanes,
+            lanes: *lanes,
         };
         let strides = (1, self.matrix.nrows());
         // SAFETY: the views are of a valid matrix's pattern, of values and vectors of all matrices, whose lengths were checked, and of a sum
@@ -167,7 +170,8 @@ impl<V: Value, O: Offset> SpmvBatchPlan<V, O> {
     pub fn info(&self) -> SpmvBatchPlanInfo {
         let (lanes, pieces, workspace_bytes) = match &self.schedule {
             Schedule::Cpu(schedule) => (0, 0, schedule.bytes() as u64),
-            Schedule::Kernels { lanes, pieces, sums } => {
+            Schedule::Kernels(kernels) => {
+                let Kernels { lanes, pieces, sums } = &**kernels;
                 let sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
                 (*lanes, pieces.count() as u64, pieces.bytes() + sums.bytes())
             }
