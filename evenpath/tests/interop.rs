@@ -4,7 +4,7 @@ use evenpath::coo::Duplicates;
 use evenpath::ell::{Ell, PaddingLimit, SlicedEll, SlicedEllOptions};
 use evenpath::error::MatrixError;
 use evenpath::hyb::HybOptions;
-use evenpath::{Coo, Csr, Device, DeviceDense, HiSparse, Layout, Storage, hisparse};
+use evenpath::{Coo, Csr, Device, DeviceDense, HiSparse, Layout, RealStorage, hisparse};
 use faer::sparse::{SparseRowMat, SymbolicSparseRowMat};
 use nalgebra_sparse::{CooMatrix, CsrMatrix};
 use ndarray::{Array2, ShapeBuilder, array, s};
@@ -151,7 +151,7 @@ fn every_format_round_trips() -> Result<(), MatrixError> {
 /// JSON has no NaN or infinities, but a matrix may.
 #[test]
 fn infinite_and_nan_values_round_trip() -> Result<(), MatrixError> {
-    fn same<V: Storage>(found: &[V], values: &[V]) {
+    fn same<V: RealStorage>(found: &[V], values: &[V]) {
         let bits = |values: &[V]| -> Vec<u64> {
             let bits = values.iter().map(|value| value.to_f64());
             bits.map(|value| if value.is_nan() { u64::MAX } else { value.to_bits() }).collect()

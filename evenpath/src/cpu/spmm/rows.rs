@@ -193,10 +193,14 @@ unsafe fn sum_strided<I: SumInstructions, S: Storage, T: Storage<Computed = Comp
 mod tests {
     use super::*;
     use crate::generate::{Kind, generate};
-    use crate::{Csr, f16};
+    use crate::{Csr, RealStorage, f16};
 
     /// Computes C by rows, with each of the machine's instructions.
-    fn products<S: Storage>(a: &Csr<S>, b: &ByRows<'_, S>, columns: usize) -> Vec<(SpmmInstructions, Vec<S>)>
+    fn products<S: RealStorage>(
+        a: &Csr<S>,
+        b: &ByRows<'_, S>,
+        columns: usize,
+    ) -> Vec<(SpmmInstructions, Vec<S>)>
     where
         Compute<S>: Storage<Computed = Compute<S>>,
     {
@@ -215,7 +219,7 @@ mod tests {
         SpmmInstructions::of_machine().into_iter().map(with).collect()
     }
 
-    fn check<S: Storage>(columns: usize) {
+    fn check<S: RealStorage>(columns: usize) {
         let a: Csr<f64> = generate(Kind::PowerLaw { rows: 300 }, 2).expect("a matrix");
         let a = a.into_values::<S>();
         let values: Vec<S> =
