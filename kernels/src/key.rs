@@ -69,9 +69,9 @@ pub fn packet_of<T: Element>(element: impl Fn(usize) -> T) -> Packet {
     let mut packet = [0; 2];
     for index in 0..16 / T::SIZE {
         let bits = element(index).to_bits();
-        for word in 0..T::Words::COUNT {
+        T::Words::each(|word| {
             packet[index * T::SIZE / 8 + word] |= bits.word(word) << (index * T::SIZE % 8 * 8);
-        }
+        });
     }
     packet
 }

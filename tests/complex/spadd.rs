@@ -25,10 +25,10 @@ fn oracle<V: ComplexValue, O: Offset>(
     }
     let value = |pair: [Option<V>; 2]| match (operation, pair) {
         (Elementwise::Sum, [Some(a), Some(b)]) => Some(alpha * a + beta * b),
-        (Elementwise::Sum, [Some(a), None]) => Some(alpha * a),
         (Elementwise::Sum, [None, Some(b)]) => Some(beta * b),
         (Elementwise::Product, [Some(a), Some(b)]) => Some((alpha * a) * (beta * b)),
-        (Elementwise::Mask, [Some(a), Some(_)]) | (Elementwise::MaskOut, [Some(a), None]) => Some(alpha * a),
+        (Elementwise::Sum | Elementwise::MaskOut, [Some(a), None])
+        | (Elementwise::Mask, [Some(a), Some(_)]) => Some(alpha * a),
         _ => None,
     };
     entries.into_iter().filter_map(|((row, column), pair)| Some((row, column, value(pair)?))).collect()

@@ -34,6 +34,10 @@ pub fn complex_vector<V: Scalar>(len: usize, seed: usize) -> Vec<V> {
 }
 
 /// A matrix with rows of the given lengths and complex values.
+///
+/// # Panics
+///
+/// If there are more columns, or more entries, than a matrix may have.
 pub fn complex_rows<V: Scalar, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
     let (offsets, columns, values) = with_row_lengths::<f64, O>(cols, lengths).into_parts();
     let values = complex_vector(values.len(), 5);
@@ -79,6 +83,10 @@ impl ExpectedComplex {
 }
 
 /// Computes y = αAx + βy by definition, in double precision.
+///
+/// # Panics
+///
+/// If a vector is too short.
 pub fn complex_spmv<V: ComplexValue, O: Offset>(
     a: &Csr<V, O>,
     (alpha, x): (V, &[V]),

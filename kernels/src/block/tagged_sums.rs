@@ -65,14 +65,14 @@ impl<V: Arithmetic> TaggedSums<V> {
     /// Leaves a part at `place`, without counting it.
     #[device(track_caller)]
     pub fn put(self, place: usize, part: V) {
-        for index in 0..V::Words::COUNT {
+        V::Words::each(|index| {
             for word in 0..Self::WORDS {
                 let bits = part.to_bits().word(index) >> (32 * word) & u64::from(u32::MAX);
                 let tagged = bits | u64::from(self.run) << 32;
                 let place = Self::WORDS * (V::Words::COUNT * place + index) + word;
                 self.words.atomic_store(place, tagged, Ordering::Relaxed, Scope::Device);
             }
-        }
+        });
     }
 
     /// Counts the parts that were put for `sum` as one of `parts`. Returns whether all parts are there, or about to be.

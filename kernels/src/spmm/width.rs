@@ -105,9 +105,7 @@ impl Width for Packets {
     #[device]
     fn set<T: Stored>(moved: &mut Packet, at: usize, value: T) {
         let (word, shift) = place::<T>(at);
-        for index in 0..T::Words::COUNT {
-            moved[word + index] |= value.to_bits().word(index) << shift;
-        }
+        T::Words::each(|index| moved[word + index] |= value.to_bits().word(index) << shift);
     }
 }
 

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use crate::RealStorage;
     use crate::generate::{Kind, generate};
-    use crate::{Csr, f16};
+    use crate::{Csr, RealStorage, f16};
 
     /// Computes C by rows, with each of the machine's instructions.
     fn products<S: RealStorage>(
