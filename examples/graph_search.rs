@@ -53,8 +53,9 @@ fn is_right(edges: &Csr<f64>, levels: &[u32], source: usize) -> bool {
     edges.iter_rows().enumerate().all(|(vertex, row)| {
         let near = || row.columns().iter().map(|&other| levels[other as usize]);
         let level = levels[vertex];
-        let is_found =
-            vertex == source || level == graph::NO_VERTEX || near().any(|other| other + 1 == level);
+        let is_found = vertex == source
+            || level == graph::NO_VERTEX
+            || near().any(|other| other.checked_add(1) == Some(level));
         is_found && near().all(|other| other.abs_diff(level) <= 1) && (level == 0) == (vertex == source)
     })
 }

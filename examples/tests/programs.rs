@@ -79,19 +79,6 @@ fn product(a: &[Vec<f64>]) -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn triangles_are_those_of_cliques() {
-    let file = File::new(CLIQUES);
-    for device in ["cpu", "simulated"] {
-        let text = passes("triangles", &["--device", device, file.path()]);
-        assert!(text.contains(": 9 triangles of 16 edges in "), "{text}"); // four in each clique, and one
-        passes("triangles", &["--device", device, "rmat:7"]);
-        passes("triangles", &["--device", device, "empty-rows:20"]);
-    }
-    let message = refuses("triangles", &["--device", "cpu", "dense:3x4"]);
-    assert!(message.contains("3 x 4") || message.contains("4 x 3"), "{message}");
-}
-
-#[test]
 fn attention_is_that_of_dense_matrices() {
     let file = File::new(CLIQUES);
     let expected = dense_attention(12, &[1, 2, 3]);
