@@ -10,7 +10,7 @@ use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Element, Global, 
 
 use super::chunk::Chunk;
 use super::lines::DenseLines;
-use super::sums::{add_lanes, LEAST_LANES_LOG2, SIDE_BY_SIDE};
+use super::sums::{add_lanes, SIDE_BY_SIDE};
 use crate::factor::Factor;
 use crate::spmm::{width, Elements, Packets};
 use crate::spmv::PathTile;
@@ -75,7 +75,7 @@ impl<T: Stored, O: Offset> Sddmm<T, O> {
     #[cfg(not(target_arch = "nvptx64"))]
     pub fn lanes_log2(inner: u32) -> u32 {
         let chunks = inner.div_ceil(chunk_len::<T>() as u32).max(1);
-        chunks.next_power_of_two().ilog2().clamp(LEAST_LANES_LOG2, thread::WARP_SIZE.ilog2())
+        chunks.next_power_of_two().ilog2().clamp(super::sums::LEAST_LANES_LOG2, thread::WARP_SIZE.ilog2())
     }
 
     #[device]

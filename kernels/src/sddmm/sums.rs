@@ -6,6 +6,7 @@ use evenpath_simt::{device, thread, warp, Arithmetic};
 pub(super) const SIDE_BY_SIDE: usize = 4;
 
 /// log2 of the least number of lanes in a group: each gets the sum of one nonzero at most.
+#[cfg(not(target_arch = "nvptx64"))]
 pub(super) const LEAST_LANES_LOG2: u32 = (SIDE_BY_SIDE as u32).ilog2();
 
 /// A sum, and the nonzero that it is of.
