@@ -192,7 +192,6 @@ unsafe fn sum_strided<I: SumInstructions, S: Storage, T: Storage<Computed = Comp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RealStorage;
     use crate::generate::{Kind, generate};
     use crate::{Csr, RealStorage, f16};
 
