@@ -3,7 +3,8 @@
 //! [`read_matrix_market`] and [`write_matrix_market`] cover the common cases; [`ReadOptions`] and [`WriteOptions`] give
 //! more control. The reader accepts every header of the format: coordinate and array; real, integer, pattern and complex;
 //! general, symmetric, skew-symmetric and hermitian; as text or compressed with gzip, regardless of the file name. It
-//! reads the file into memory and parses it on all threads.
+//! reads the file into memory and parses it on all threads. Complex files are read into complex values, or, on request, the real
+//! parts into real ones; real files are read into either.
 //!
 //! ```
 //! use evenpath::{Csr, io};
@@ -22,7 +23,8 @@
 //! The reader is stricter than most readers, because a misread matrix is worse than a refused one:
 //! * the file must have exactly the announced number of entries, and nothing else on their lines;
 //! * symmetric, skew-symmetric and hermitian matrices must be square; only one of two mirrored positions may be stored,
-//!   in either triangle; a skew-symmetric matrix must have a zero diagonal and must not be a pattern;
+//!   in either triangle; a skew-symmetric matrix must have a zero diagonal and must not be a pattern, and a complex hermitian
+//!   matrix must have a real diagonal;
 //! * a number that is too large for the value type is an error; infinity must be written as `inf`;
 //! * integers must be integers, of at most 64 bits.
 //!

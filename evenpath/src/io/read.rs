@@ -7,8 +7,8 @@ use super::options::ReadOptions;
 use super::reader::MatrixMarketReader;
 use crate::{Coo, Csr, Offset, Scalar};
 
-/// Reads a Matrix Market file, with the default [`ReadOptions`]: complex matrices are refused, and duplicates are summed.
-/// The result is canonical.
+/// Reads a Matrix Market file, with the default [`ReadOptions`]: complex matrices are refused for real values, and duplicates
+/// are summed. The result is canonical.
 ///
 /// ```
 /// use evenpath::{Csr, io};
