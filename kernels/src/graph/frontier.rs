@@ -42,7 +42,7 @@ impl<O: Offset> Frontier<O> {
         pattern: GlobalPattern<O>,
         mut visit: impl FnMut(Edge, bool),
     ) {
-        let begin = thread::block() as u64 * (BLOCK * ITEMS) as u64;
+        let begin = u64::from(thread::block()) * (BLOCK * ITEMS) as u64;
         let end = (begin + (BLOCK * ITEMS) as u64).min(self.edges);
         let edges_to = |position: u32| self.edges_before.load(position as usize + 1).to_usize() as u64;
         // The vertices of the first and of the last edge.
