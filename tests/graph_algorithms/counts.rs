@@ -53,7 +53,9 @@ fn cores(near: &[BTreeSet<usize>]) -> Vec<u32> {
         if left.is_empty() {
             return cores;
         }
-        left.iter().for_each(|&vertex| cores[vertex] = core as u32);
+        for &vertex in &left {
+            cores[vertex] = core as u32;
+        }
     }
     unreachable!("a graph is finite");
 }

@@ -48,11 +48,6 @@ macro_rules! floats {
 }
 floats!(f32 f64);
 
-/// Small numbers without infinities for sums.
-fn finite(a: f64) -> f64 {
-    if a.is_finite() { a } else { 3.0 }
-}
-
 defined! {
     PlusTimes f32: 0.0, |a, b| a + b, |a, b| a * b;
     PlusTimes f64: 0.0, |a, b| a + b, |a, b| a * b;
@@ -76,7 +71,7 @@ macro_rules! integers {
             PlusPair $type: 0, |a, b| a.wrapping_add(b), |_, _| 1;
             MinPlus $type: $type::MAX, |a, b| a.min(b), |a, b| {
                 let is_infinite = a == $type::MAX || b == $type::MAX;
-                let sum = (a as i128 + b as i128).clamp($type::MIN as i128, $type::MAX as i128);
+                let sum = (i128::from(a) + i128::from(b)).clamp($type::MIN.into(), $type::MAX.into());
                 if is_infinite { $type::MAX } else { sum as $type }
             };
         }
@@ -89,7 +84,7 @@ macro_rules! signed {
         defined! {
             MaxPlus $type: $type::MIN, |a, b| a.max(b), |a, b| {
                 let is_infinite = a == $type::MIN || b == $type::MIN;
-                let sum = (a as i128 + b as i128).clamp($type::MIN as i128, $type::MAX as i128);
+                let sum = (i128::from(a) + i128::from(b)).clamp($type::MIN.into(), $type::MAX.into());
                 if is_infinite { $type::MIN } else { sum as $type }
             };
         }
@@ -127,7 +122,7 @@ pub(super) fn samples<S: Semiring<V>, V: Sample>(start: usize, len: usize) -> Ve
 
 /// Infinity is left out of sums and products of numbers.
 fn is_usable<S: Semiring<V>, V: Sample>(value: &V) -> bool {
-    !S::NAME.ends_with("times") || value.to_string().parse().is_ok_and(|number: f64| finite(number) == number)
+    !S::NAME.ends_with("times") || value.to_string().parse().is_ok_and(|number: f64| number.is_finite())
 }
 
 /// A matrix with rows of such lengths, whose columns are neither sorted nor distinct.
