@@ -12,7 +12,7 @@ use crate::{Offset, Scalar};
 const GRAIN: usize = blocks::grain(1 << 15);
 /// Columns per task, in passes over the counts.
 const COLUMNS: usize = blocks::grain(1 << 14);
-/// Columns from the first to the last of a row, on average, from which on single nonzeros are not written in place: their
+/// Mean number of columns from the first to the last of a row beyond which single nonzeros are not written in place: their
 /// places are too far apart for the caches.
 const SCATTERED: usize = 1 << 19;
 /// Nonzeros whose arrays the last cache may hold.

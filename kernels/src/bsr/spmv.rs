@@ -40,7 +40,7 @@ kernel! {
             ], O in [u32, u64], 128 x N;
         spmv_bsr_{B}_{V}_{O} in bsr_{V}: V = f64,
             (B, N) in [
-                (Blocks2 as b2, 4), (Blocks3 as b3, 4), (Blocks4 as b4, 4), (Blocks5 as b5, 4), (Blocks6 as b6, 4),
+                (Blocks2 as b2, 4), (Blocks3 as b3, 8), (Blocks4 as b4, 4), (Blocks5 as b5, 4), (Blocks6 as b6, 4),
                 (Blocks8 as b8, 4), (Blocks16 as b16, 1), (AnySize as any, 4),
             ], O in [u32, u64], 128 x N;
     }

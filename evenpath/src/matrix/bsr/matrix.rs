@@ -11,8 +11,8 @@ pub const MAX_BLOCK_SIZE: usize = evenpath_kernels::bsr::shape::MAX_BLOCK_SIZE;
 ///
 /// A block row is b rows, a block column b columns. The blocks of block row `i` are at positions
 /// `row_offsets[i] .. row_offsets[i + 1]` of `column_indices`, which has their block columns. Block `p` has the values
-/// `p * b * b .. (p + 1) * b * b`, row by row. As in [`Csr`](crate::Csr), block columns may be in any order, and
-/// duplicates represent their sum.
+/// `p * b * b .. (p + 1) * b * b`, row by row. Block columns may be in any order, and duplicates represent their
+/// sum, like the columns of a [`Csr`](crate::Csr).
 ///
 /// Where the number of rows or columns is not a multiple of b, the last block row or column is padded: values beyond the
 /// matrix are stored, and 0. One column index for b² values makes products faster if blocks are well filled;
