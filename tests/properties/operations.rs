@@ -83,6 +83,12 @@ macro_rules! operations {
 }
 
 pub(super) fn operations() -> Vec<Operation> {
+    let mut all = on_matrices();
+    all.extend(on_sequences());
+    all
+}
+
+fn on_matrices() -> Vec<Operation> {
     operations! {
         "SpMV, CSR", "`DeviceCsr::plan_spmv`", spmv [f16 bf16 f32 f64] [u32 u64] true, true, true;
         "SpMV, CSR, once", "`DeviceCsr::spmv`", spmv_once [f32 f64] [u32 u64] true, true, true;
@@ -168,6 +174,11 @@ pub(super) fn operations() -> Vec<Operation> {
         "triangles", "`graph::count_triangles`", triangles [f32 f64] [u32 u64] false, false, true;
         "PageRank", "`graph::pagerank`", pagerank [f32 f64] [u32 u64] false, false, true;
         "core numbers", "`graph::k_core`", k_core [f32 f64] [u32 u64] false, false, true;
+    }
+}
+
+fn on_sequences() -> Vec<Operation> {
+    operations! {
         "scan", "`scan::values`", scan [u32 i32 u64 f32 f64] [] true, true, true;
         "scan from a value", "`ScanOptions::with_initial`", scan_from [u32 i32 u64 f32 f64] [] true, true, true;
         "scan by keys", "`scan::by_keys`", scan_by_keys [u32 i32 u64 f32 f64] [u32 u64] true, true, true;
