@@ -10,7 +10,7 @@ use super::command;
 
 const MATRICES: &str = "stencil5:12,dense:3x40";
 /// Six operations, two of them with two cases.
-const CASES: usize = 8;
+const CASES: usize = 10;
 
 fn suite(out: &Path, arguments: &[&str]) -> Output {
     command("suite")
@@ -52,7 +52,7 @@ fn every_case_is_a_row_and_verified() {
     let (settings, rows) = lines(&out);
     assert_eq!((settings.len(), rows.len()), (1, 2 * 2 * CASES), "{text}");
     assert!(
-        text.contains("[32/32] ") && text.contains("32 of 32 cases measured, 0 failed, 0 wrong"),
+        text.contains("[40/40] ") && text.contains("40 of 40 cases measured, 0 failed, 0 wrong"),
         "{text}"
     );
     let setting = &settings[0]["setting"];

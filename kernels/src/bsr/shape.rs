@@ -1,7 +1,7 @@
 //! Sizes of blocks that the compiler knows, and the lanes of a warp for a block.
 //!
-//! A lane loads [`width`] values at once, of one row of a block. A block takes [`lanes`] lanes, which load it in
-//! [`sums`] loads each, and a warp has [`slots`] times as many, so that it loads as many blocks at once.
+//! A lane loads `width` values at once, of one row of a block. A block takes `lanes` lanes, which load it in
+//! `sums` loads each, and a warp has `slots` times as many, so that it loads as many blocks at once.
 
 use evenpath_simt::{thread, Element};
 
