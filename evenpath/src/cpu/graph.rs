@@ -61,7 +61,7 @@ pub(crate) fn sssp<V: Value, O: Offset>(a: CsrView<'_, V, O>, source: usize) -> 
 
 /// Returns the least vertex of each vertex's component.
 pub(crate) fn components<O: Offset>(offsets: &[O], columns: &[u32]) -> Vec<u32> {
-    let mut labels: Vec<u32> = (0..offsets.len() as u32 - 1).collect();
+    let mut labels = super::iota((offsets.len() - 1) as u32);
     for from in 0..labels.len() as u32 {
         for &to in neighbors(offsets, columns, from) {
             let (one, other) = (root(&mut labels, from), root(&mut labels, to));

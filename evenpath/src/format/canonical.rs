@@ -15,11 +15,10 @@ pub(crate) fn check_canonical<O: Offset>(
     operand: &'static str,
     pattern: &DevicePattern<O>,
 ) -> Result<(), OpError> {
-    if pattern.canonical.get().is_some() {
+    if pattern.is_canonical() {
         return Ok(());
     }
-    let host = (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice());
-    if let (Some(offsets), Some(columns)) = host {
+    if let Some((offsets, columns)) = pattern.host_arrays() {
         return report(operand, pattern, first_descent(offsets, columns));
     }
     let device = pattern.row_offsets.device();

@@ -9,11 +9,11 @@ use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, no_aligned_inpu
 use crate::operand::{OpError, countable};
 use crate::operation::Operator;
 use crate::sequence::scan::{self, ScanOptions};
-use crate::{Offset, Storage};
+use crate::{Offset, RealStorage};
 
 /// Consecutive rows of a matrix.
 #[derive(Clone, Copy)]
-pub(super) struct SourceRows<'m, V: Storage, O: Offset> {
+pub(super) struct SourceRows<'m, V: RealStorage, O: Offset> {
     /// Offsets of the rows, from zero, and one more.
     pub(super) row_offsets: &'m DeviceSlice<O>,
     /// The column of each nonzero.
@@ -30,7 +30,7 @@ pub(super) struct ChosenEntries<O: Offset, T: bytemuck::Pod> {
     pub(super) values: DeviceVec<T>,
 }
 
-impl<V: Storage, O: Offset> SourceRows<'_, V, O> {
+impl<V: RealStorage, O: Offset> SourceRows<'_, V, O> {
     /// Copies the entries of the chosen columns, in their order. Waits for the device.
     pub(super) fn choose(self, chosen: ChosenColumns) -> Result<ChosenEntries<O, V>, OpError> {
         let counted = self.count(chosen)?;
@@ -161,7 +161,7 @@ impl<O: Offset, T: bytemuck::Pod> ChosenEntries<O, T> {
 /// # Safety
 ///
 /// The positions are below the number of values, and both are on one device with kernels.
-pub(super) unsafe fn gather_values<V: Storage>(
+pub(super) unsafe fn gather_values<V: RealStorage>(
     values: &DeviceSlice<V>,
     positions: &DeviceSlice<u32>,
 ) -> Result<DeviceVec<V>, DeviceError> {
@@ -180,7 +180,7 @@ pub(super) unsafe fn gather_values<V: Storage>(
 /// # Safety
 ///
 /// The same as for [`gather_values`].
-unsafe fn gather_words<W: Element, V: Storage>(
+unsafe fn gather_words<W: Element, V: RealStorage>(
     values: &DeviceSlice<V>,
     positions: &DeviceSlice<u32>,
 ) -> Result<DeviceVec<V>, DeviceError> {

@@ -54,6 +54,15 @@ impl<V: Entry, O: Offset> Upload for Csr<V, O> {
 }
 
 impl<V: Entry, O: Offset> DeviceCsr<V, O> {
+    /// Makes a matrix of the arrays of one in host memory: on the CPU without copying them.
+    pub(crate) fn adopt(device: &Device, matrix: Csr<V, O>) -> Result<Self, DeviceError> {
+        let (rows, cols) = matrix.shape();
+        let (row_offsets, column_indices, values) = matrix.into_parts();
+        let (row_offsets, column_indices) = (device.adopt(row_offsets)?, device.adopt(column_indices)?);
+        let values = device.adopt(values)?;
+        Ok(Self::from_valid(DevicePattern::new(rows, cols, row_offsets, column_indices), values))
+    }
+
     /// Number of rows.
     pub fn nrows(&self) -> usize {
         self.pattern.rows
@@ -237,6 +246,22 @@ impl<O: Offset> DevicePattern<O> {
         Self { rows, cols, row_offsets, column_indices, canonical: OnceLock::from(()) }
     }
 
+    /// Creates a pattern from the arrays of a valid matrix, of which is known that it is canonical, or is not.
+    pub(crate) fn known(
+        (rows, cols): (usize, usize),
+        row_offsets: DeviceVec<O>,
+        column_indices: DeviceVec<u32>,
+        is_canonical: bool,
+    ) -> Self {
+        let make = if is_canonical { Self::canonical } else { Self::new };
+        make(rows, cols, row_offsets, column_indices)
+    }
+
+    /// Returns whether the pattern is known to be canonical.
+    pub(crate) fn is_canonical(&self) -> bool {
+        self.canonical.get().is_some()
+    }
+
     /// The pattern as a kernel argument.
     pub(crate) fn view(&self) -> evenpath_kernels::GlobalPattern<O> {
         evenpath_kernels::GlobalPattern {
@@ -275,10 +300,14 @@ impl<O: Offset> DevicePattern<O> {
         self.column_indices.as_global_unwritten()
     }
 
+    /// Row offsets and column indices, if they are on the CPU.
+    pub(crate) fn host_arrays(&self) -> Option<(&[O], &[u32])> {
+        Some((self.row_offsets.host_slice()?, self.column_indices.host_slice()?))
+    }
+
     /// The matrix with the given values, if both are on the CPU.
     pub(crate) fn host_view<'a, V: Entry>(&'a self, values: &'a DeviceSlice<V>) -> Option<CsrView<'a, V, O>> {
-        let row_offsets = self.row_offsets.host_slice()?;
-        let column_indices = self.column_indices.host_slice()?;
+        let (row_offsets, column_indices) = self.host_arrays()?;
         Some(CsrView::from_valid(self.rows, self.cols, row_offsets, column_indices, values.host_slice()?))
     }
 }

@@ -32,15 +32,15 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// If there is too little memory, or the device was lost.
     pub fn diagonal(&self) -> Result<DeviceVec<V>, OpError> {
         let (device, pattern, values) = (self.device(), self.pattern(), self.values_now());
+        let len = self.nrows().min(self.ncols());
         if device.kind() == DeviceKind::Cpu {
             let mut diagonal = device.uninitialized(self.nrows())?;
             if let (Some(view), Some(diagonal)) = (pattern.host_view(&values), diagonal.host_slice_mut()) {
                 view.write_diagonal(diagonal);
             }
-            diagonal.truncate(self.nrows().min(self.ncols()));
+            diagonal.truncate(len);
             return Ok(diagonal);
         }
-        let len = self.nrows().min(self.ncols());
         let (mut firsts, mut lasts) = (device.zeros(len)?, device.zeros(len)?);
         let (tiles, launch) = PathTiles::find(self, device.kernel())?;
         let find = FindDiagonal {

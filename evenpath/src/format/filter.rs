@@ -86,7 +86,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         device.refuse_in_graph("the entries of a matrix are filtered")?;
         let values = self.values_now();
         if let Some(view) = self.pattern().host_view(&values) {
-            return Ok(device.upload(&filter_on_host(view, filter))?);
+            return Ok(Self::adopt(device, filter_on_host(view, filter))?);
         }
         // One bit more than entries, so that the end has a word too.
         let mut bits = device.zeros(self.nnz() / 32 + 1)?;
@@ -208,9 +208,9 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         // SAFETY: there are a column, a value and a bit per nonzero, and room for those whose bit is set; buffers are
         // freed in the stream's order.
         unsafe { compact.launch(kernel) }?;
-        let new =
-            if pattern.canonical.get().is_some() { DevicePattern::canonical } else { DevicePattern::new };
-        Ok(Self::from_valid(new(pattern.rows, pattern.cols, row_offsets, columns), kept_values))
+        let shape = (pattern.rows, pattern.cols);
+        let kept = DevicePattern::known(shape, row_offsets, columns, pattern.is_canonical());
+        Ok(Self::from_valid(kept, kept_values))
     }
 }
 

@@ -4,14 +4,14 @@ use evenpath_kernels::GlobalPattern;
 use evenpath_kernels::kronecker::{KroneckerEntries, KroneckerOffsets, KroneckerRows};
 
 use super::DeviceCsr;
-use crate::device::{DeviceKind, DeviceVec, no_aligned_input};
+use crate::device::{DeviceVec, no_aligned_input};
 use crate::format::csr::DevicePattern;
 use crate::format::path_tiles::PathTiles;
 use crate::matrix::KroneckerShape;
 use crate::operand::OpError;
-use crate::{Offset, Storage};
+use crate::{Offset, RealStorage};
 
-impl<V: Storage, O: Offset> DeviceCsr<V, O> {
+impl<V: RealStorage, O: Offset> DeviceCsr<V, O> {
     /// Returns the Kronecker product A ⊗ B: each entry of A replaced by that entry times B. For A of m × n and B of p × q, it
     /// is m·p × n·q, and entry (i, j) of A and entry (k, l) of B give entry (i·p + k, j·q + l). It is canonical if A and B are.
     ///
@@ -40,10 +40,9 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         device.refuse_in_graph("a Kronecker product has a new pattern")?;
         let (values, b_values) = (self.values_now(), b.values_now());
         let shape = KroneckerShape::new::<O>((self.shape(), self.nnz()), (b.shape(), b.nnz()))?;
-        if device.kind() == DeviceKind::Cpu {
-            let views = (self.pattern().host_view(&values), b.pattern().host_view(&b_values));
-            let (Some(a), Some(b)) = views else { unreachable!("the CPU's buffers are the host's") };
-            return Ok(device.upload(&a.kronecker(b)?)?);
+        let views = (self.pattern().host_view(&values), b.pattern().host_view(&b_values));
+        if let (Some(a), Some(b)) = views {
+            return Ok(Self::adopt(device, a.kronecker(b)?)?);
         }
         let (mut columns, mut products) =
             (device.uninitialized(shape.nnz)?, device.uninitialized(shape.nnz)?);
@@ -68,9 +67,9 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         // SAFETY: the tiles are the product's, of the kernel's length; it has a column and a value per nonzero, and its
         // offsets are those of these factors. Buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
-        let is_canonical = self.pattern().canonical.get().is_some() && b.pattern().canonical.get().is_some();
-        let make = if is_canonical { DevicePattern::canonical } else { DevicePattern::new };
-        Ok(Self::from_valid(make(shape.rows, shape.cols, row_offsets, columns), products))
+        let is_canonical = self.pattern().is_canonical() && b.pattern().is_canonical();
+        let pattern = DevicePattern::known((shape.rows, shape.cols), row_offsets, columns, is_canonical);
+        Ok(Self::from_valid(pattern, products))
     }
 
     /// The row offsets of the product.

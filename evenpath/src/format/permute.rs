@@ -7,15 +7,15 @@ use super::chosen_columns::gather_values;
 use super::listed_rows::listed_offsets;
 use super::transpose::by_column;
 use super::{DeviceCsr, DeviceRowOrder};
-use crate::device::{DeviceKind, DeviceVec, no_aligned_input};
+use crate::device::{DeviceVec, no_aligned_input};
 use crate::format::csr::DevicePattern;
 use crate::format::path_tiles::PathTiles;
 use crate::operand::check::check_countable;
 use crate::operand::{OpError, Pairs};
 use crate::sequence::sort;
-use crate::{MatrixError, Offset, Storage};
+use crate::{MatrixError, Offset, RealStorage};
 
-impl<V: Storage, O: Offset> DeviceCsr<V, O> {
+impl<V: RealStorage, O: Offset> DeviceCsr<V, O> {
     /// Returns P·A·Pᵀ, in its own memory: row i and column i of the result are row and column `order[i]` of this square matrix. Later
     /// changes of this matrix's values do not affect it. Rows of the result are sorted by column; entries of the same row and column
     /// keep their order. For rows alone see [`select_rows`](Self::select_rows). [`Csr::permute`](crate::Csr::permute) does the same on
@@ -52,11 +52,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         }
         order.check(device, rows)?;
         let (pattern, values) = (self.pattern(), self.values_now());
-        if device.kind() == DeviceKind::Cpu {
-            let Some(view) = pattern.host_view(&values) else {
-                unreachable!("the CPU's buffers are the host's")
-            };
-            return Ok(device.upload(&view.permute(&order.download()?)?)?);
+        if let Some(view) = pattern.host_view(&values) {
+            return Ok(Self::adopt(device, view.permute(&order.download()?)?)?);
         }
         check_countable("a permutation of nonzeros", self.nnz())?;
         let (row_offsets, columns, sources) = permuted(pattern, order)?;
@@ -64,9 +61,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
             sort::pairs_by_valid_offsets(&row_offsets, Pairs::new(&columns, &sources), by_column(cols))?;
         // SAFETY: the sources are the indices of this matrix's nonzeros, each of which has a value.
         let values = unsafe { gather_values(&values, &sources) }?;
-        let is_canonical = pattern.canonical.get().is_some();
-        let make = if is_canonical { DevicePattern::canonical } else { DevicePattern::new };
-        Ok(Self::from_valid(make(rows, cols, row_offsets, columns), values))
+        let pattern = DevicePattern::known((rows, cols), row_offsets, columns, pattern.is_canonical());
+        Ok(Self::from_valid(pattern, values))
     }
 }
 

@@ -5,15 +5,15 @@ use evenpath_kernels::csr_columns::{CheckColumns, ChosenColumns, choice};
 use super::DeviceCsr;
 use super::chosen_columns::{ChosenEntries, SourceRows, gather_values};
 use super::transpose::{by_column, column_offsets};
-use crate::device::{DeviceKind, DeviceSlice, DeviceVec, no_input};
+use crate::device::{DeviceSlice, DeviceVec, no_input};
 use crate::format::csr::DevicePattern;
 use crate::matrix::check_dimensions;
 use crate::operand::check::check_countable;
 use crate::operand::{OpError, Pairs};
 use crate::sequence::{sort, vector};
-use crate::{MatrixError, Offset, Storage};
+use crate::{MatrixError, Offset, RealStorage};
 
-impl<V: Storage, O: Offset> DeviceCsr<V, O> {
+impl<V: RealStorage, O: Offset> DeviceCsr<V, O> {
     /// Returns the matrix whose column j is column `columns[j]` of this one, in its own memory: later changes of this matrix's values do
     /// not affect it. Columns may be repeated, and in any order. For A of m rows and n columns and a list of k columns, the result
     /// has m rows and k columns.
@@ -48,11 +48,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         device.refuse_in_graph("a selection of columns waits for the size of its result")?;
         check_dimensions(self.nrows(), columns.len())?;
         let (pattern, values) = (self.pattern(), self.values_now());
-        if device.kind() == DeviceKind::Cpu {
-            let (Some(view), Some(columns)) = (pattern.host_view(&values), columns.host_slice()) else {
-                unreachable!("the CPU's buffers are the host's")
-            };
-            return Ok(device.upload(&view.select_columns(columns)?)?);
+        if let (Some(view), Some(columns)) = (pattern.host_view(&values), columns.host_slice()) {
+            return Ok(Self::adopt(device, view.select_columns(columns)?)?);
         }
         let list = ColumnList::new(columns, self.ncols())?;
         let source = SourceRows {
@@ -72,9 +69,9 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
             let values = unsafe { gather_values(&values, &sources) }?;
             ChosenEntries { row_offsets: unsorted.row_offsets, columns: sorted, values }
         };
-        let is_canonical = pattern.canonical.get().is_some();
-        let make = if is_canonical { DevicePattern::canonical } else { DevicePattern::new };
-        Ok(Self::from_valid(make(self.nrows(), columns.len(), row_offsets, column_indices), values))
+        let shape = (self.nrows(), columns.len());
+        let pattern = DevicePattern::known(shape, row_offsets, column_indices, pattern.is_canonical());
+        Ok(Self::from_valid(pattern, values))
     }
 }
 

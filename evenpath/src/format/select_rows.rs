@@ -2,7 +2,7 @@
 
 use super::DeviceCsr;
 use super::listed_rows::{Entries, EntriesMut, ListedRows, Target, listed_offsets};
-use crate::device::{DeviceKind, DeviceSlice};
+use crate::device::DeviceSlice;
 use crate::format::csr::DevicePattern;
 use crate::matrix::check_dimensions;
 use crate::operand::OpError;
@@ -37,11 +37,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         device.refuse_in_graph("a selection of rows waits for the size of its result")?;
         check_dimensions(rows.len(), self.ncols())?;
         let (pattern, values) = (self.pattern(), self.values_now());
-        if device.kind() == DeviceKind::Cpu {
-            let (Some(view), Some(rows)) = (pattern.host_view(&values), rows.host_slice()) else {
-                unreachable!("the CPU's buffers are the host's")
-            };
-            return Ok(device.upload(&view.select_rows(rows)?)?);
+        if let (Some(view), Some(rows)) = (pattern.host_view(&values), rows.host_slice()) {
+            return Ok(Self::adopt(device, view.select_rows(rows)?)?);
         }
         let (row_offsets, nonzeros) = listed_offsets(pattern, rows)?;
         let (mut columns, mut selected) = (device.uninitialized(nonzeros)?, device.uninitialized(nonzeros)?);
@@ -50,8 +47,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         let target = EntriesMut { columns: Some(&mut columns), values: Some(&mut selected) };
         listed.copy(&listed.tiles()?, source, target, Target::Listed)?;
         // A plan may have found that the rows are sorted.
-        let is_canonical = pattern.canonical.get().is_some();
-        let make = if is_canonical { DevicePattern::canonical } else { DevicePattern::new };
-        Ok(Self::from_valid(make(rows.len(), self.ncols(), row_offsets, columns), selected))
+        let shape = (rows.len(), self.ncols());
+        let pattern = DevicePattern::known(shape, row_offsets, columns, pattern.is_canonical());
+        Ok(Self::from_valid(pattern, selected))
     }
 }

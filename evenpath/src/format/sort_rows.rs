@@ -1,7 +1,5 @@
 //! Sorting of a matrix's rows by column, on its device.
 
-use std::sync::Arc;
-
 use super::DeviceCsr;
 use super::transpose::by_column;
 use crate::format::csr::DevicePattern;
@@ -38,10 +36,10 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// device was lost.
     pub fn sort_rows(&self) -> Result<Self, OpError> {
         self.device().refuse_in_graph("the rows of a matrix are sorted")?;
-        let (pattern, values) = (self.pattern(), self.values_now());
-        if pattern.canonical.get().is_some() {
-            return Ok(Self::from_valid(Arc::clone(pattern), values.copied()?));
+        if self.pattern().is_canonical() {
+            return Ok(self.copy()?);
         }
+        let (pattern, values) = (self.pattern(), self.values_now());
         let DevicePattern { rows, cols, row_offsets, column_indices, .. } = &**pattern;
         let entries = Pairs { keys: column_indices, values: &*values };
         let (column_indices, values) = sort::pairs_by_valid_offsets(row_offsets, entries, by_column(*cols))?;

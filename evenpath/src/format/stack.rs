@@ -9,12 +9,12 @@ use crate::device::{Device, DeviceError, DeviceKind, DeviceSlice, DeviceVec};
 use crate::format::csr::DevicePattern;
 use crate::matrix::{Block, BlockRow, Blocks};
 use crate::operand::OpError;
-use crate::{Offset, Storage};
+use crate::{Offset, RealStorage};
 
 /// Matrices of blocks, all on one device. The result has its own memory: later changes of a block's values do not affect it.
 /// It has the entries of the rows of its blocks from left to right, in their order, and is canonical if the blocks are. Nothing
 /// is counted, since the number of nonzeros is known; the calls run in the order of the device's stream, and do not wait.
-impl<V: Storage, O: Offset> DeviceCsr<V, O> {
+impl<V: RealStorage, O: Offset> DeviceCsr<V, O> {
     /// Returns the matrix of the rows of all blocks, one block below the other. All have the same number of columns.
     /// [`Csr::vstack`](crate::Csr::vstack) does the same on the host.
     ///
@@ -106,7 +106,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     }
 }
 
-impl<V: Storage, O: Offset> Block for &DeviceCsr<V, O> {
+impl<V: RealStorage, O: Offset> Block for &DeviceCsr<V, O> {
     fn shape(self) -> (usize, usize) {
         DeviceCsr::shape(self)
     }
@@ -117,7 +117,7 @@ impl<V: Storage, O: Offset> Block for &DeviceCsr<V, O> {
 }
 
 /// Copies the blocks, of which there is at least one, to one matrix.
-fn join<V: Storage, O: Offset>(blocks: &Blocks<&DeviceCsr<V, O>>) -> Result<DeviceCsr<V, O>, OpError> {
+fn join<V: RealStorage, O: Offset>(blocks: &Blocks<&DeviceCsr<V, O>>) -> Result<DeviceCsr<V, O>, OpError> {
     let Some(device) = blocks.iter().next().map(DeviceCsr::device) else {
         unreachable!("every row of blocks has one")
     };
@@ -144,12 +144,12 @@ fn join<V: Storage, O: Offset>(blocks: &Blocks<&DeviceCsr<V, O>>) -> Result<Devi
         nonzeros += row.blocks.iter().map(|(block, _)| block.nnz()).sum::<usize>();
     }
     let Target { row_offsets, columns, values } = target;
-    let is_canonical = blocks.iter().all(|block| block.pattern().canonical.get().is_some());
-    let make = if is_canonical { DevicePattern::canonical } else { DevicePattern::new };
-    Ok(DeviceCsr::from_valid(make(blocks.rows, blocks.cols, row_offsets, columns), values))
+    let is_canonical = blocks.iter().all(|block| block.pattern().is_canonical());
+    let pattern = DevicePattern::known((blocks.rows, blocks.cols), row_offsets, columns, is_canonical);
+    Ok(DeviceCsr::from_valid(pattern, values))
 }
 
-fn join_on_host<V: Storage, O: Offset>(
+fn join_on_host<V: RealStorage, O: Offset>(
     device: &Device,
     blocks: &Blocks<&DeviceCsr<V, O>>,
 ) -> Result<DeviceCsr<V, O>, OpError> {
@@ -160,17 +160,17 @@ fn join_on_host<V: Storage, O: Offset>(
         let Some(view) = view else { unreachable!("the CPU's buffers are the host's") };
         view
     });
-    Ok(device.upload(&views.join()?)?)
+    Ok(DeviceCsr::adopt(device, views.join()?)?)
 }
 
 /// The arrays of the result, on a device with kernels.
-struct Target<V: Storage, O: Offset> {
+struct Target<V: RealStorage, O: Offset> {
     row_offsets: DeviceVec<O>,
     columns: DeviceVec<u32>,
     values: DeviceVec<V>,
 }
 
-impl<V: Storage, O: Offset> Target<V, O> {
+impl<V: RealStorage, O: Offset> Target<V, O> {
     /// Writes the offsets of a row of blocks, which has `before` nonzeros before it, and of the row after it.
     fn add_offsets(&mut self, row: &BlockRow<&DeviceCsr<V, O>>, before: usize) -> Result<(), DeviceError> {
         let device = self.columns.device().clone();

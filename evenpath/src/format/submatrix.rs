@@ -7,13 +7,13 @@ use evenpath_kernels::csr_columns::{ChosenColumns, choice};
 use super::DeviceCsr;
 use super::chosen_columns::{ChosenEntries, SourceRows};
 use super::offsets::offsets_from;
-use crate::device::{DeviceKind, DeviceVec, no_input};
+use crate::device::{DeviceVec, no_input};
 use crate::format::csr::DevicePattern;
 use crate::matrix::check_block_range;
 use crate::operand::OpError;
-use crate::{Offset, Storage};
+use crate::{Offset, RealStorage};
 
-impl<V: Storage, O: Offset> DeviceCsr<V, O> {
+impl<V: RealStorage, O: Offset> DeviceCsr<V, O> {
     /// Returns the block of these rows and columns, for p rows and q columns a p × q matrix in its own memory: later changes of this
     /// matrix's values do not affect it. The entries of a row keep their order.
     ///
@@ -40,11 +40,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         check_block_range("rows", &rows, self.nrows())?;
         check_block_range("columns", &columns, self.ncols())?;
         let (pattern, values) = (self.pattern(), self.values_now());
-        if device.kind() == DeviceKind::Cpu {
-            let Some(view) = pattern.host_view(&values) else {
-                unreachable!("the CPU's buffers are the host's")
-            };
-            return Ok(device.upload(&view.submatrix(rows, columns)?)?);
+        if let Some(view) = pattern.host_view(&values) {
+            return Ok(Self::adopt(device, view.submatrix(rows, columns)?)?);
         }
         let (row_offsets, nonzeros) = rows_of(pattern, &rows)?;
         let source = SourceRows {
@@ -67,9 +64,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
                 positions: no_input(),
             })?
         };
-        let is_canonical = pattern.canonical.get().is_some();
-        let make = if is_canonical { DevicePattern::canonical } else { DevicePattern::new };
-        let block = make(rows.len(), columns.len(), entries.row_offsets, entries.columns);
+        let shape = (rows.len(), columns.len());
+        let block = DevicePattern::known(shape, entries.row_offsets, entries.columns, pattern.is_canonical());
         Ok(Self::from_valid(block, entries.values))
     }
 }

@@ -5,7 +5,7 @@ use evenpath_kernels::spmv::{ColumnOffsets, MergePartition, RowIndices};
 use evenpath_kernels::vector::{Gather, GatherIndices, Iota};
 
 use super::DeviceCsr;
-use crate::device::{DeviceKind, DeviceSlice, DeviceVec, Kernels};
+use crate::device::{DeviceSlice, DeviceVec, Kernels};
 use crate::format::csr::DevicePattern;
 use crate::format::path_tiles::PathTiles;
 use crate::operand::{OpError, Pairs};
@@ -57,17 +57,12 @@ impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     pub fn transpose(&self) -> Result<Self, OpError> {
         self.device().refuse_in_graph("a matrix is transposed")?;
         let values = self.values_now();
-        if self.device().kind() == DeviceKind::Cpu {
-            let Some(view) = self.pattern().host_view(&values) else {
-                unreachable!("the CPU's buffers are the host's")
-            };
-            return Ok(self.device().upload(&view.transpose()?)?);
+        if let Some(view) = self.pattern().host_view(&values) {
+            return Ok(Self::adopt(self.device(), view.transpose()?)?);
         }
         Ok(transpose(self, &values)?.matrix)
     }
-}
 
-impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// Returns Aᴴ, the conjugate transpose, for A of m rows and n columns a matrix of n rows and m columns, in its own memory. Otherwise
     /// like [`transpose`](Self::transpose), which it is for real values.
     ///

@@ -101,9 +101,7 @@ pub fn bfs<V: Entry, O: Offset>(
     let vertices = check_graph(a)?;
     check_vertex(source, vertices)?;
     let pattern = a.pattern();
-    if let (Some(offsets), Some(columns)) =
-        (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice())
-    {
+    if let Some((offsets, columns)) = pattern.host_arrays() {
         let (levels, parents) = cpu::graph::bfs(offsets, columns, source);
         return Ok(Bfs { levels, parents });
     }

@@ -29,9 +29,7 @@ use crate::{Entry, Offset, cpu, vector};
 pub fn connected_components<V: Entry, O: Offset>(a: &DeviceCsr<V, O>) -> Result<Vec<u32>, OpError> {
     let vertices = check_graph(a)?;
     let (device, pattern) = (a.device(), a.pattern());
-    if let (Some(offsets), Some(columns)) =
-        (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice())
-    {
+    if let Some((offsets, columns)) = pattern.host_arrays() {
         return Ok(cpu::graph::components(offsets, columns));
     }
     let mut labels = vector::iota(device, vertices as u32)?;

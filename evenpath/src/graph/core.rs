@@ -36,9 +36,7 @@ use crate::{Entry, Offset, cpu};
 pub fn k_core<V: Entry, O: Offset>(a: &DeviceCsr<V, O>) -> Result<Vec<u32>, OpError> {
     check_graph(a)?;
     let pattern = a.pattern();
-    if let (Some(offsets), Some(columns)) =
-        (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice())
-    {
+    if let Some((offsets, columns)) = pattern.host_arrays() {
         return Ok(cpu::graph::k_core(offsets, columns));
     }
     if pattern.rows == 0 {

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::blocks::{local_ranges, row_blocks, split_both};
-use super::canonical::CsrArraysMut;
 use super::{Csr, CsrView, MatrixError, validate};
 use crate::memory::{try_collect, try_copy, try_zeroed};
 use crate::{Offset, Storage, parallel};
@@ -87,25 +86,17 @@ impl<V: Storage, O: Offset> CsrView<'_, V, O> {
         let out_of_memory = |()| MatrixError::OutOfMemory { rows: self.nrows(), nnz: self.nnz() };
         let (starts, positions) = by_column(columns, self.ncols()).map_err(out_of_memory)?;
         let places = |column: u32| starts[column as usize]..starts[column as usize + 1];
-        let chosen =
+        let mut chosen =
             self.chosen(0..self.nrows(), columns.len(), places, |place| positions[place as usize])?;
-        if columns.is_sorted() {
-            return Ok(chosen);
+        if !columns.is_sorted() {
+            chosen.sort_rows();
         }
-        let (mut row_offsets, mut column_indices, mut values) = chosen.into_parts();
-        CsrArraysMut {
-            row_offsets: &mut row_offsets,
-            column_indices: &mut column_indices,
-            values: &mut values,
-        }
-        .sort_rows();
-        Ok(Csr::from_valid(self.nrows(), columns.len(), row_offsets, column_indices, values))
+        Ok(chosen)
     }
 
     /// Copies rows with all columns.
     fn consecutive_rows(&self, rows: Range<usize>) -> Result<Csr<V, O>, MatrixError> {
-        let (begin, end) = (self.row_offsets()[rows.start].to_u64(), self.row_offsets()[rows.end].to_u64());
-        let entries = begin as usize..end as usize;
+        let (begin, entries) = (self.row_offsets()[rows.start].to_u64(), self.nonzeros(&rows));
         let out_of_memory = |_| MatrixError::OutOfMemory { rows: rows.len(), nnz: entries.len() };
         let offsets = self.row_offsets()[rows.start..=rows.end].iter();
         let row_offsets = try_collect(offsets.map(|&offset| O::from_bits(offset.to_u64() - begin)))

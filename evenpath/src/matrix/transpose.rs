@@ -62,7 +62,7 @@ impl<V: Scalar, O: Offset> CsrView<'_, V, O> {
         let samples = SAMPLED_ROWS.min(self.nrows());
         for sample in 0..samples {
             let row = sample * self.nrows() / samples;
-            let columns = &self.column_indices()[self.nonzeros(&(row..row + 1))];
+            let columns = &self.column_indices()[self.range(row)];
             if let (Some(&least), Some(&most)) = (columns.iter().min(), columns.iter().max()) {
                 sum += u128::from(most - least) * columns.len() as u128;
                 sampled += columns.len() as u128;
@@ -83,11 +83,6 @@ impl<V: Scalar, O: Offset> CsrView<'_, V, O> {
         (0..count)
             .map(|part| start(part)..if part + 1 == count { self.nrows() } else { start(part + 1) })
             .collect()
-    }
-
-    /// The nonzeros of consecutive rows.
-    fn nonzeros(&self, rows: &Range<usize>) -> Range<usize> {
-        self.row_offsets()[rows.start].to_usize()..self.row_offsets()[rows.end].to_usize()
     }
 
     /// Counts the nonzeros of each column in each part.
@@ -111,7 +106,7 @@ impl<V: Scalar, O: Offset> CsrView<'_, V, O> {
         let (column_slots, value_slots) = (Slots::new(column_indices), Slots::new(values));
         parallel::chunks_mut(places, self.ncols(), |part, places| {
             for row in parts[part].clone() {
-                let nonzeros = self.nonzeros(&(row..row + 1));
+                let nonzeros = self.range(row);
                 let entries = self.column_indices()[nonzeros.clone()].iter().zip(&self.values()[nonzeros]);
                 for (&column, &value) in entries {
                     let place = places[column as usize].to_usize();

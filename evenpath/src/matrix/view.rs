@@ -109,6 +109,11 @@ impl<'a, V: Entry, O: Offset> CsrView<'a, V, O> {
         self.row_offsets[row].to_usize()..self.row_offsets[row + 1].to_usize()
     }
 
+    /// Positions of the nonzeros of consecutive rows.
+    pub(crate) fn nonzeros(&self, rows: &Range<usize>) -> Range<usize> {
+        self.row_offsets[rows.start].to_usize()..self.row_offsets[rows.end].to_usize()
+    }
+
     /// Returns the nonzeros of one row, counted from 0; `None` if there is no such row.
     pub fn row(&self, row: usize) -> Option<Row<'a, V>> {
         if row >= self.rows {

@@ -70,9 +70,6 @@ impl<V: Value, O: Offset> Csr<V, O> {
         let blocks: usize = lengths.iter().sum();
         let len = blocks.saturating_mul(block_size * block_size);
         let out_of_memory = |()| MatrixError::OutOfMemory { rows: self.nrows(), nnz: len };
-        if len.checked_mul(size_of::<V>()).is_none_or(|bytes| isize::try_from(bytes).is_err()) {
-            return Err(out_of_memory(()));
-        }
         let mut column_indices = try_zeroed(blocks).map_err(out_of_memory)?;
         let mut values = try_zeroed(len).map_err(out_of_memory)?;
         fill(view, block_size, &row_offsets, &mut column_indices, &mut values);

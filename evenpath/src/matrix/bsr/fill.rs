@@ -24,8 +24,7 @@ pub(super) fn block_columns<V: Value, O: Offset>(
 ) {
     columns.clear();
     let rows = rows_of(block_row, size, matrix.nrows());
-    let nonzeros = matrix.row_offsets()[rows.start].to_usize()..matrix.row_offsets()[rows.end].to_usize();
-    for &column in &matrix.column_indices()[nonzeros] {
+    for &column in &matrix.column_indices()[matrix.nonzeros(&rows)] {
         let column = column / size as u32;
         if columns.last() != Some(&column) {
             columns.push(column);

@@ -1,6 +1,7 @@
 //! The graph of a matrix's pattern, and breadth-first searches in it.
 
 use crate::matrix::CsrView;
+use crate::memory::try_zeroed;
 use crate::{Offset, Storage};
 
 /// An undirected graph, without loops: the neighbors of each node.
@@ -19,13 +20,13 @@ impl Graph {
             };
             rows.flat_map(of_row).filter(|(row, column)| row != column)
         };
-        let mut starts = zeros(matrix.nrows() + 1)?;
+        let mut starts = try_zeroed(matrix.nrows() + 1)?;
         for (row, column) in edges() {
             starts[row] += 1;
             starts[column] += 1;
         }
         let len = to_starts(&mut starts);
-        let mut neighbors = zeros(len)?;
+        let mut neighbors = try_zeroed(len)?;
         for (row, column) in edges() {
             neighbors[take(&mut starts[row])] = column as u32;
             neighbors[take(&mut starts[column])] = row as u32;
@@ -39,7 +40,7 @@ impl Graph {
     /// Keeps the first of equal neighbors.
     fn remove_duplicates(&mut self) -> Result<(), ()> {
         // The node that had each neighbor last, plus one.
-        let mut last: Vec<u32> = zeros(self.nodes())?;
+        let mut last: Vec<u32> = try_zeroed(self.nodes())?;
         let (mut end, mut begin) = (0, 0);
         for node in 0..self.nodes() {
             let own = begin..self.starts[node + 1];
@@ -75,12 +76,12 @@ impl Graph {
     pub(super) fn nodes_by_degree(&self) -> Result<Vec<u32>, ()> {
         let nodes = 0..self.nodes() as u32;
         let most = nodes.clone().map(|node| self.degree(node)).max().unwrap_or(0);
-        let mut starts = zeros(most + 2)?;
+        let mut starts = try_zeroed(most + 2)?;
         for node in nodes.clone() {
             starts[self.degree(node)] += 1;
         }
         to_starts(&mut starts);
-        let mut sorted = zeros(self.nodes())?;
+        let mut sorted = try_zeroed(self.nodes())?;
         for node in nodes {
             sorted[take(&mut starts[self.degree(node)])] = node;
         }
@@ -89,8 +90,8 @@ impl Graph {
 
     /// Puts the neighbors of each node into the given order of all nodes.
     pub(super) fn sorted_by(self, order: &[u32]) -> Result<Self, ()> {
-        let mut sorted = zeros(self.neighbors.len())?;
-        let mut ends: Vec<usize> = zeros(self.nodes())?;
+        let mut sorted = try_zeroed(self.neighbors.len())?;
+        let mut ends: Vec<usize> = try_zeroed(self.nodes())?;
         ends.copy_from_slice(&self.starts[..self.nodes()]);
         for &node in order {
             for &neighbor in self.neighbors(node) {
@@ -154,10 +155,6 @@ impl<'g> Search<'g> {
     pub(super) fn last_level(&self) -> &[u32] {
         &self.found[self.last_level..]
     }
-}
-
-fn zeros<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>, ()> {
-    bytemuck::try_zeroed_vec(len)
 }
 
 /// Replaces counts by sums of those before, and returns the sum of all.

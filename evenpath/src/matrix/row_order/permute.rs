@@ -1,7 +1,6 @@
 //! Rows and columns of a matrix in another order.
 
 use super::RowOrder;
-use crate::matrix::canonical::CsrArraysMut;
 use crate::matrix::{Csr, CsrView, MatrixError};
 use crate::{Offset, Storage, parallel};
 
@@ -41,18 +40,14 @@ impl<V: Storage, O: Offset> CsrView<'_, V, O> {
             return Err(MatrixError::NotSquare { rows, cols });
         }
         order.check(rows)?;
-        let (mut row_offsets, mut column_indices, mut values) = self.select_rows(order.order())?.into_parts();
+        let (row_offsets, mut column_indices, values) = self.select_rows(order.order())?.into_parts();
         parallel::parts_mut(&mut column_indices, 1 << 12, |_, columns| {
             for column in columns {
                 *column = order.inverse()[*column as usize];
             }
         });
-        CsrArraysMut {
-            row_offsets: &mut row_offsets,
-            column_indices: &mut column_indices,
-            values: &mut values,
-        }
-        .sort_rows();
-        Ok(Csr::from_valid(rows, cols, row_offsets, column_indices, values))
+        let mut permuted = Csr::from_valid(rows, cols, row_offsets, column_indices, values);
+        permuted.sort_rows();
+        Ok(permuted)
     }
 }

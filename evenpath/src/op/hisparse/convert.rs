@@ -75,7 +75,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
                 cols: &pattern.column_indices,
                 values: &values,
             };
-            let is_checked = pattern.canonical.get().is_some();
+            let is_checked = pattern.is_canonical();
             if let Some(nodes) = entries.convert::<D>(is_checked, options)? {
                 // Another thread may have set it meanwhile, to the same value.
                 let _ = pattern.canonical.set(());

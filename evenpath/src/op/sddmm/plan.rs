@@ -130,12 +130,10 @@ fn multiply_on_cpu<V: Value, T: Storage<Computed = V>, O: Offset>(
     b: &DeviceDense<T>,
     values: &mut DeviceSlice<V>,
 ) {
-    let pattern = matrix.pattern();
     let (inner, b_strides) = (a.ncols(), b.strides());
-    let positions = (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice());
     let operands = (a.as_vec().host_slice(), b.as_vec().host_slice(), values.host_slice_mut());
-    if let ((Some(row_offsets), Some(column_indices)), (Some(rows), Some(columns), Some(values))) =
-        (positions, operands)
+    if let (Some((row_offsets, column_indices)), (Some(rows), Some(columns), Some(values))) =
+        (matrix.pattern().host_arrays(), operands)
     {
         let rows = cpu::Dense { values: rows, strides: a.strides() };
         let columns = cpu::Dense { values: columns, strides: (b_strides.1, b_strides.0) };

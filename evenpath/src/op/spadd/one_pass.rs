@@ -66,6 +66,6 @@ impl<V: Scalar, O: Offset> SpaddOperands<'_, V, O> {
         self.device().kind() != DeviceKind::Cpu
             && a.rows > 0
             && self.a.nnz() + self.b.nnz() <= MOST_IN_ONE_PASS
-            && [a, b].iter().all(|pattern| pattern.canonical.get().is_some())
+            && [a, b].iter().all(|pattern| pattern.is_canonical())
     }
 }

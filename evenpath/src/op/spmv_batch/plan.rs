@@ -5,7 +5,7 @@ use evenpath_kernels::spmv_batch::{BATCH_AT_ONCE, BatchRows};
 
 use super::info::SpmvBatchPlanInfo;
 use crate::cpu::{SpmvBatch, SpmvBatchOperands};
-use crate::device::{DeviceKind, DeviceSlice, DeviceVec};
+use crate::device::{DeviceSlice, DeviceVec};
 use crate::format::DeviceCsr;
 use crate::format::row_pieces::RowPieces;
 use crate::operand::check::{check_countable, check_vector};
@@ -68,12 +68,9 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         let device = self.device();
         device.check_threads()?;
         let pattern = self.pattern();
-        if device.kind() == DeviceKind::Cpu {
-            let arrays = (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice());
-            if let (Some(row_offsets), Some(column_indices)) = arrays {
-                let schedule = Schedule::Cpu(SpmvBatch::new(row_offsets, column_indices));
-                return Ok(SpmvBatchPlan { matrix: self.clone(), batch, schedule });
-            }
+        if let Some((row_offsets, column_indices)) = pattern.host_arrays() {
+            let schedule = Schedule::Cpu(SpmvBatch::new(row_offsets, column_indices));
+            return Ok(SpmvBatchPlan { matrix: self.clone(), batch, schedule });
         }
         let pieces = RowPieces::cut(device, &pattern.row_offsets.download()?)?;
         let sums = Mutex::new(device.uninitialized(pieces.count() * batch)?);
@@ -128,10 +125,9 @@ impl<V: Value, O: Offset> SpmvBatchPlan<V, O> {
         let pattern = self.matrix.pattern();
         let Kernels { lanes, pieces, sums } = match &self.schedule {
             Schedule::Cpu(schedule) => {
-                let offsets = (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice());
                 let vectors = (values.host_slice(), x.host_slice(), y.host_slice_mut());
-                if let ((Some(row_offsets), Some(column_indices)), (Some(values), Some(x), Some(y))) =
-                    (offsets, vectors)
+                if let (Some((row_offsets, column_indices)), (Some(values), Some(x), Some(y))) =
+                    (pattern.host_arrays(), vectors)
                 {
                     let shape = self.matrix.shape();
                     let operands = SpmvBatchOperands { shape, row_offsets, column_indices, values, x };

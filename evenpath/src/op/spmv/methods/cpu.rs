@@ -78,10 +78,9 @@ pub(super) fn build<V: Value, O: Offset>(
 
 /// The row offsets and column indices.
 fn pattern<S: Storage, O: Offset>(matrix: &DeviceCsr<S, O>) -> (&[O], &[u32]) {
-    let pattern = matrix.pattern();
-    match (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice()) {
-        (Some(row_offsets), Some(column_indices)) => (row_offsets, column_indices),
-        _ => unreachable!("what is on the CPU is in the host's memory"),
+    match matrix.pattern().host_arrays() {
+        Some(arrays) => arrays,
+        None => unreachable!("what is on the CPU is in the host's memory"),
     }
 }
 
