@@ -1,8 +1,10 @@
 //! Products in semirings, row by row.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::matrix::CsrView;
+use crate::memory::try_zeroed;
 use crate::semiring::Semiring;
 use crate::{Entry, Offset, parallel};
 
@@ -41,124 +43,99 @@ struct Task<'c, V> {
     values: &'c mut [V],
 }
 
-/// A row of C while it is summed: for each column the number of the row that last had it, and its sum.
-struct RowSums<V> {
-    last: Vec<u32>,
-    sums: Vec<V>,
-}
-
-impl<V: Entry> RowSums<V> {
-    /// Room for `cols` columns; `sums` is false to find columns alone.
-    fn new(cols: usize, sums: bool) -> Self {
-        let zero = V::default();
-        // No row has the number that none has yet: it would be the last of 2³² rows.
-        Self { last: vec![u32::MAX; cols], sums: if sums { vec![zero; cols] } else { Vec::new() } }
-    }
-}
-
 impl<'a, V: Entry, O: Offset> SemiringProduct<'a, V, O> {
-    pub(crate) fn new(a: CsrView<'a, V, O>, b: CsrView<'a, V, O>) -> Self {
+    pub(crate) fn new((a, b): (CsrView<'a, V, O>, CsrView<'a, V, O>)) -> Self {
         Self { a, b }
     }
 
+    /// Bytes that a task takes for a row of C while it sums it: for each column 1 plus the number of the row that last had it, and its
+    /// sum.
+    pub(crate) fn row_bytes(&self) -> u64 {
+        (self.b.ncols() * (size_of::<u32>() + size_of::<V>())) as u64
+    }
+
     /// Returns the row offsets of C.
-    pub(crate) fn row_offsets(&self) -> Vec<u64> {
-        let mut offsets = vec![0; self.a.nrows() + 1];
+    ///
+    /// # Errors
+    ///
+    /// If there is not enough memory.
+    pub(crate) fn row_offsets(&self) -> Result<Vec<u64>, ()> {
+        let mut offsets = try_zeroed(self.a.nrows() + 1)?;
+        let has_failed = AtomicBool::new(false);
         parallel::parts_mut(&mut offsets[1..], self.least_rows(), |rows, lengths| {
-            let mut seen = RowSums::<V>::new(self.b.ncols(), false);
+            let Ok(mut last) = try_zeroed::<u32>(self.b.ncols()) else {
+                has_failed.store(true, Relaxed);
+                return;
+            };
             for (row, length) in rows.zip(lengths) {
-                self.each_column(row, |_, column| {
-                    let last = &mut seen.last[column as usize];
-                    *length += u64::from(*last != row as u32);
-                    *last = row as u32;
+                self.each_product(row, |column, _, _| {
+                    let last = &mut last[column as usize];
+                    *length += u64::from(*last != row as u32 + 1);
+                    *last = row as u32 + 1;
                 });
             }
         });
+        if has_failed.into_inner() {
+            return Err(());
+        }
         let mut total = 0;
         for offset in &mut offsets {
             total += *offset;
             *offset = total;
         }
-        offsets
+        Ok(offsets)
     }
 
     /// Writes the columns and the values of C.
-    pub(crate) fn fill<S: Semiring<V>>(&self, row_offsets: &[u64], columns: &mut [u32], values: &mut [V]) {
-        parallel::for_each(self.tasks(row_offsets, columns, values), |Task { rows, columns, values }| {
-            let mut row_sums = RowSums::<V>::new(self.b.ncols(), true);
-            let first = row_offsets[rows.start];
-            for row in rows {
-                let range = (row_offsets[row] - first) as usize..(row_offsets[row + 1] - first) as usize;
-                let columns = &mut columns[range.clone()];
-                let mut len = 0;
-                self.each_product(row, |column, left, right| {
-                    let place = column as usize;
-                    if row_sums.last[place] != row as u32 {
-                        row_sums.last[place] = row as u32;
-                        row_sums.sums[place] = S::ZERO;
-                        columns[len] = column;
-                        len += 1;
-                    }
-                    row_sums.sums[place] = S::multiply_add(left, right, row_sums.sums[place]);
-                });
-                columns.sort_unstable();
-                for (&column, value) in columns.iter().zip(&mut values[range]) {
-                    *value = row_sums.sums[column as usize];
-                }
-            }
-        });
+    ///
+    /// # Errors
+    ///
+    /// If there is not enough memory.
+    pub(crate) fn fill<S: Semiring<V>>(
+        &self,
+        row_offsets: &[u64],
+        columns: &mut [u32],
+        values: &mut [V],
+    ) -> Result<(), ()> {
+        let tasks = self.tasks(row_offsets, columns, values);
+        parallel::map_each(tasks, |task| self.fill_rows::<S>(row_offsets, task)).into_iter().collect()
     }
 
-    /// Writes the values of C for a pattern that is given; products elsewhere are left out.
-    pub(crate) fn fill_pattern<S: Semiring<V>>(&self, row_offsets: &[O], columns: &[u32], values: &mut [V]) {
-        let offsets: Vec<u64> = row_offsets.iter().map(|offset| offset.to_u64()).collect();
-        let mut no_columns = [];
-        parallel::for_each(self.tasks(&offsets, &mut no_columns, values), |Task { rows, values, .. }| {
-            let mut row_sums = RowSums::<V>::new(self.b.ncols(), true);
-            let first = offsets[rows.start];
-            for row in rows {
-                let columns = &columns[offsets[row] as usize..offsets[row + 1] as usize];
-                for &column in columns {
-                    row_sums.last[column as usize] = row as u32;
-                    row_sums.sums[column as usize] = S::ZERO;
+    /// Writes the columns and the values of some rows.
+    fn fill_rows<S: Semiring<V>>(&self, row_offsets: &[u64], task: Task<'_, V>) -> Result<(), ()> {
+        let Task { rows, columns, values } = task;
+        let (mut last, mut sums) = (try_zeroed(self.b.ncols())?, try_zeroed(self.b.ncols())?);
+        let first = row_offsets[rows.start];
+        for row in rows {
+            let range = (row_offsets[row] - first) as usize..(row_offsets[row + 1] - first) as usize;
+            let columns = &mut columns[range.clone()];
+            let mut len = 0;
+            self.each_product(row, |column, left, right| {
+                let place = column as usize;
+                if last[place] != row as u32 + 1 {
+                    last[place] = row as u32 + 1;
+                    sums[place] = S::ZERO;
+                    columns[len] = column;
+                    len += 1;
                 }
-                self.each_product(row, |column, left, right| {
-                    let place = column as usize;
-                    if row_sums.last[place] == row as u32 {
-                        row_sums.sums[place] = S::multiply_add(left, right, row_sums.sums[place]);
-                    }
-                });
-                let values =
-                    &mut values[(offsets[row] - first) as usize..(offsets[row + 1] - first) as usize];
-                for (&column, value) in columns.iter().zip(values) {
-                    *value = row_sums.sums[column as usize];
-                }
-            }
-        });
-    }
-
-    /// Calls `visit` with the position in A and the column of each product of a row of C.
-    fn each_column(&self, row: usize, mut visit: impl FnMut(usize, u32)) {
-        for position in self.a.range(row) {
-            for &column in &self.b.column_indices()[self.b.range(self.inner(position))] {
-                visit(position, column);
+                sums[place] = S::multiply_add(left, right, sums[place]);
+            });
+            columns.sort_unstable();
+            for (&column, value) in columns.iter().zip(&mut values[range]) {
+                *value = sums[column as usize];
             }
         }
+        Ok(())
     }
 
     /// Calls `visit` with the column and the factors of each product of a row of C, in the order of A's entries.
     fn each_product(&self, row: usize, mut visit: impl FnMut(u32, V, V)) {
         for position in self.a.range(row) {
             let left = self.a.values()[position];
-            for other in self.b.range(self.inner(position)) {
+            for other in self.b.range(self.a.column_indices()[position] as usize) {
                 visit(self.b.column_indices()[other], left, self.b.values()[other]);
             }
         }
-    }
-
-    /// Returns the row of B that an entry of A multiplies.
-    fn inner(&self, position: usize) -> usize {
-        self.a.column_indices()[position] as usize
     }
 
     /// Returns the rows of a task at least: few tasks, because each has an element per column.
@@ -166,7 +143,7 @@ impl<'a, V: Entry, O: Offset> SemiringProduct<'a, V, O> {
         (self.a.nrows() / (4 * rayon::current_num_threads())).max(ROWS)
     }
 
-    /// Divides C into tasks with about as many entries each; `columns` may be empty.
+    /// Divides C into tasks with about as many entries each.
     fn tasks<'c>(
         &self,
         row_offsets: &[u64],
@@ -175,7 +152,6 @@ impl<'a, V: Entry, O: Offset> SemiringProduct<'a, V, O> {
     ) -> Vec<Task<'c, V>> {
         let rows = self.a.nrows();
         let (count, total) = (rows.div_ceil(self.least_rows()), row_offsets[rows]);
-        let has_columns = !columns.is_empty();
         let (mut tasks, mut start) = (Vec::with_capacity(count), 0);
         for task in 1..=count {
             let wanted = (u128::from(total) * task as u128 / count as u128) as u64;
@@ -184,7 +160,7 @@ impl<'a, V: Entry, O: Offset> SemiringProduct<'a, V, O> {
             let end = end.clamp(start, rows);
             let len = (row_offsets[end] - row_offsets[start]) as usize;
             let (own, rest) = values.split_at_mut(len);
-            let (own_columns, rest_columns) = columns.split_at_mut(if has_columns { len } else { 0 });
+            let (own_columns, rest_columns) = columns.split_at_mut(len);
             tasks.push(Task { rows: start..end, columns: own_columns, values: own });
             (values, columns, start) = (rest, rest_columns, end);
         }

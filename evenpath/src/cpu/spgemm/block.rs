@@ -90,13 +90,4 @@ impl<V: Scalar> TaskRows<V> {
         let mut start = 0;
         self.ends.iter().map(move |&end| (end - std::mem::replace(&mut start, end)) as u64)
     }
-
-    /// Columns and values of each row.
-    pub(super) fn rows(&self) -> impl Iterator<Item = (&[u32], &[V])> {
-        let mut start = 0;
-        self.ends.iter().map(move |&end| {
-            let row = std::mem::replace(&mut start, end)..end;
-            (&self.columns[row.clone()], &self.values[row])
-        })
-    }
 }

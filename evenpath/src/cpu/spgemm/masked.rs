@@ -3,14 +3,12 @@
 use std::ops::Range;
 
 use super::lookup::ColumnTable;
+use super::tasks::ROWS;
 use crate::matrix::split;
-use crate::{CsrView, Offset, Scalar, parallel};
+use crate::{CsrView, Entry, Offset, parallel};
 
 /// Approximate number of lookups plus rows per task.
 const TASK: usize = 1 << 14;
-
-/// Number of rows that one thread divides into tasks at a time.
-const ROWS: usize = 1 << 12;
 
 /// Minimum quotient of the lengths of a row of B and of the mask's row for which the columns of the latter are searched in the former.
 const SEARCHED: usize = 8;
@@ -23,9 +21,9 @@ pub(crate) struct MaskedSpgemm<'a, V, O> {
     pub(crate) mask: (&'a [O], &'a [u32]),
 }
 
-impl<V: Scalar, O: Offset> MaskedSpgemm<'_, V, O> {
-    /// Computes the values: zero where there are no products.
-    pub(crate) fn multiply(&self, values: &mut [V]) {
+impl<V: Entry, O: Offset> MaskedSpgemm<'_, V, O> {
+    /// Computes the values: `zero` where there are no products. `add` adds the product of its first two arguments to the third.
+    pub(crate) fn multiply(&self, values: &mut [V], zero: V, add: impl Fn(V, V, V) -> V + Sync) {
         let (row_offsets, columns) = self.mask;
         let rows = self.a.nrows();
         let tasks = parallel::map(rows.div_ceil(ROWS), 1, |part| {
@@ -39,7 +37,8 @@ impl<V: Scalar, O: Offset> MaskedSpgemm<'_, V, O> {
                 let wanted = &columns[row_offsets[row].to_usize()..row_offsets[row + 1].to_usize()];
                 let own;
                 (own, rest) = rest.split_at_mut(wanted.len());
-                self.multiply_row(row, wanted, own, &mut table);
+                own.fill(zero);
+                self.add_row(row, (wanted, own), &mut table, &add);
             }
         });
     }
@@ -69,8 +68,13 @@ impl<V: Scalar, O: Offset> MaskedSpgemm<'_, V, O> {
     }
 
     /// Adds the products of a row in the order of A's entries.
-    fn multiply_row(&self, row: usize, wanted: &[u32], values: &mut [V], table: &mut ColumnTable) {
-        values.fill(V::ZERO);
+    fn add_row(
+        &self,
+        row: usize,
+        (wanted, values): (&[u32], &mut [V]),
+        table: &mut ColumnTable,
+        add: &impl Fn(V, V, V) -> V,
+    ) {
         let range = self.a.range(row);
         if wanted.is_empty() || range.is_empty() {
             return;
@@ -84,13 +88,13 @@ impl<V: Scalar, O: Offset> MaskedSpgemm<'_, V, O> {
                 for (value, wanted) in values.iter_mut().zip(wanted) {
                     first += columns[first..].partition_point(|column| column < wanted);
                     if columns.get(first) == Some(wanted) {
-                        *value += left * rights[first];
+                        *value = add(left, rights[first], *value);
                     }
                 }
             } else {
                 for (&column, &right) in columns.iter().zip(rights) {
                     if let Some(place) = table.place(column) {
-                        values[place] += left * right;
+                        values[place] = add(left, right, values[place]);
                     }
                 }
             }

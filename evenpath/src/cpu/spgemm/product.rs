@@ -148,23 +148,11 @@ impl<'a, V: Scalar, O: Offset> Spgemm<'a, V, O> {
         });
     }
 
-    /// Writes the values of a matrix with the given pattern: entries of the product, or zero for missing
-    /// ones.
-    pub(crate) fn fill_pattern<P: Offset>(
-        &self,
-        row_offsets: &[P],
-        column_indices: &[u32],
-        values: &mut [V],
-    ) {
-        let row_offsets: Vec<u64> = row_offsets.iter().map(|offset| offset.to_u64()).collect();
-        map_tasks(self.split(&row_offsets, values), |(task, mut values), workspace| {
+    /// Writes the values of C, given its row offsets.
+    pub(crate) fn fill_values(&self, row_offsets: &[u64], values: &mut [V]) {
+        map_tasks(self.split(row_offsets, values), |(task, values), workspace| {
             self.rows.compute(task.clone(), workspace, self.instructions);
-            for (row, (columns, sums)) in task.clone().zip(workspace.block.rows()) {
-                let wanted = &column_indices[row_offsets[row] as usize..row_offsets[row + 1] as usize];
-                let (own, rest) = values.split_at_mut(wanted.len());
-                values = rest;
-                select(columns, sums, wanted, own);
-            }
+            values.copy_from_slice(workspace.block.values());
         });
     }
 
@@ -186,20 +174,4 @@ fn map_tasks<V: Scalar, T: Send, R: Send>(
     run: impl Fn(T, &mut Workspace<V>) -> R + Sync,
 ) -> Vec<R> {
     parallel::map_each(tasks, |task| Workspace::lend(|workspace| run(task, workspace)))
-}
-
-/// Writes the sums of the wanted columns, or zero for missing ones. Columns are ascending.
-fn select<V: Scalar>(columns: &[u32], sums: &[V], wanted: &[u32], values: &mut [V]) {
-    if columns == wanted {
-        values.copy_from_slice(sums);
-        return;
-    }
-    values.fill(V::default());
-    let mut place = 0;
-    for (&column, &sum) in columns.iter().zip(sums) {
-        place += wanted[place..].partition_point(|&wanted| wanted < column);
-        if wanted.get(place) == Some(&column) {
-            values[place] = sum;
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use super::arrays::SpgemmArrays;
 use super::instructions::SortInstructions;
+use super::masked::MaskedSpgemm;
 use super::product::Spgemm;
 use crate::generate::{Kind, generate};
 use crate::{Csr, Value};
@@ -58,7 +59,7 @@ fn check_product<V: Value>(product: &Spgemm<'_, V, u32>, expected: &Bits) {
     assert!((&columns, &bits_of(&values)) == (&expected.1, &expected.2), "filled, {what:?}");
 
     values.fill(V::ONE);
-    product.fill_pattern(&expected.0, &columns, &mut values);
+    product.fill_values(&expected.0, &mut values);
     assert!(bits_of(&values) == expected.2, "known pattern, {what:?}");
 }
 
@@ -181,13 +182,13 @@ fn results_grow_beyond_the_expected_size() {
 #[test]
 fn only_wanted_columns_are_filled() {
     let a = generated::<f64>("uniform:500");
-    // SAFETY: both are canonical and fit.
-    let product = unsafe { Spgemm::new(a.view(), a.view()) };
     let (offsets, columns, values) = naive(&a, &a);
     let wanted: Vec<Vec<u32>> = (0..500_u32).map(|row| (row % 3..500).step_by(3).collect()).collect();
     let mask = of_rows(500, &wanted);
     let mut found = vec![1.0; mask.nnz()];
-    product.fill_pattern(mask.row_offsets(), mask.column_indices(), &mut found);
+    let pattern = (mask.row_offsets(), mask.column_indices());
+    let product = MaskedSpgemm { a: a.view(), b: a.view(), mask: pattern };
+    product.multiply(&mut found, 0.0, |left, right, sum| sum + left * right);
     for row in 0..500 {
         let own = offsets[row] as usize..offsets[row + 1] as usize;
         for at in mask.view().range(row) {

@@ -94,11 +94,8 @@ impl<V: Scalar, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
     ) -> Result<DeviceVec<V>, OpError> {
         let product = operands.product();
         let mut values = operands.device().uninitialized(pattern.column_indices.len())?;
-        if let (Some(columns), Some(values)) = (pattern.column_indices.host_slice(), values.host_slice_mut())
-        {
-            in_pool(operands.a.nrows(), || {
-                product.on_cpu().fill_pattern(&self.row_offsets, columns, values);
-            });
+        if let Some(values) = values.host_slice_mut() {
+            in_pool(operands.a.nrows(), || product.on_cpu().fill_values(&self.row_offsets, values));
         }
         Ok(values)
     }

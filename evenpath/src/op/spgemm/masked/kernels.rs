@@ -17,13 +17,13 @@ use crate::sequence::scan::{self, ScanOptions};
 use crate::{Entry, Offset};
 
 /// A product with a mask, on a device with kernels, which take values as `E`.
-pub(in crate::op::spgemm) struct MaskedProduct<'a, E: Arithmetic, O: Offset> {
-    pub(in crate::op::spgemm) device: &'a Device,
-    pub(in crate::op::spgemm) a: &'a DevicePattern<O>,
-    pub(in crate::op::spgemm) b: &'a DevicePattern<O>,
-    pub(in crate::op::spgemm) mask: &'a DevicePattern<O>,
+pub(super) struct MaskedProduct<'a, E: Arithmetic, O: Offset> {
+    pub(super) device: &'a Device,
+    pub(super) a: &'a DevicePattern<O>,
+    pub(super) b: &'a DevicePattern<O>,
+    pub(super) mask: &'a DevicePattern<O>,
     /// A and B with their values.
-    pub(in crate::op::spgemm) operands: (GlobalCsr<E, O>, GlobalCsr<E, O>),
+    pub(super) operands: (GlobalCsr<E, O>, GlobalCsr<E, O>),
 }
 
 /// Device memory of `len` counts and their scan.
@@ -35,7 +35,7 @@ fn scanned(len: usize) -> Requirement {
 
 impl<E: Arithmetic, O: Offset> MaskedProduct<'_, E, O> {
     /// Computes the values. `zeros` makes a vector of zeros of `E`. Waits for the device.
-    pub(in crate::op::spgemm) fn multiply<V: Entry>(
+    pub(super) fn multiply<V: Entry>(
         &self,
         workspace: &Workspace,
         zeros: impl Fn(usize) -> Result<DeviceVec<V>, OpError>,

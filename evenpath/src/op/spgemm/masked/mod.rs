@@ -5,5 +5,4 @@ mod kernels;
 mod multiply;
 
 pub(super) use complement::multiply_outside;
-pub(super) use kernels::MaskedProduct;
-pub(super) use multiply::{check_mask, multiply};
+pub(super) use multiply::{multiply, multiply_with};

@@ -5,4 +5,5 @@ mod fill;
 mod strategy;
 mod target;
 
+pub(super) use fill::Fill;
 pub(super) use strategy::{RowWise, kernels};

@@ -13,7 +13,7 @@ use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::operation::Operator;
 use crate::sequence::scan::{self, ScanOptions, sum_kernel};
-use crate::{Offset, Scalar};
+use crate::{Entry, Offset};
 
 /// The kernels of the analysis, to be compiled ahead.
 pub(in crate::op::spgemm) fn kernels<O: Offset>() -> Kernels {
@@ -65,7 +65,7 @@ pub(in crate::op::spgemm) struct Analysis {
 
 impl Analysis {
     /// Counts products; waits for the device.
-    pub(in crate::op::spgemm) fn find<V: Scalar, O: Offset>(
+    pub(in crate::op::spgemm) fn find<V: Entry, O: Offset>(
         operands: SpgemmOperands<'_, V, O>,
         workspace: &Workspace,
     ) -> Result<Self, OpError> {
@@ -98,7 +98,7 @@ impl Analysis {
     }
 
     /// Counts the entries of C; waits for the device.
-    pub(in crate::op::spgemm) fn count<V: Scalar, O: Offset>(
+    pub(in crate::op::spgemm) fn count<V: Entry, O: Offset>(
         self,
         operands: SpgemmOperands<'_, V, O>,
     ) -> Result<Symbolic, OpError> {
@@ -106,7 +106,7 @@ impl Analysis {
     }
 
     /// [`count`](Self::count), with the lengths of the rows that were taken out.
-    pub(in crate::op::spgemm) fn count_beside<V: Scalar, O: Offset>(
+    pub(in crate::op::spgemm) fn count_beside<V: Entry, O: Offset>(
         self,
         operands: SpgemmOperands<'_, V, O>,
         given: Option<GivenRows<'_>>,

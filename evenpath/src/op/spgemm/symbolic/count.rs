@@ -9,11 +9,11 @@ use super::shapes::{HashShape, WindowShape, window_instance};
 use crate::device::DeviceSlice;
 use crate::op::spgemm::base::SpgemmOperands;
 use crate::operand::OpError;
-use crate::{Offset, Scalar};
+use crate::{Entry, Offset};
 
 impl ClassifiedRows {
     /// Writes the number of entries of each row of C that has products.
-    pub(super) fn count<V: Scalar, O: Offset>(
+    pub(super) fn count<V: Entry, O: Offset>(
         &self,
         operands: SpgemmOperands<'_, V, O>,
         lengths: &mut DeviceSlice<u64>,
@@ -29,7 +29,7 @@ impl ClassifiedRows {
         Ok(())
     }
 
-    fn count_by_hash<V: Scalar, O: Offset>(
+    fn count_by_hash<V: Entry, O: Offset>(
         &self,
         bin: &Bin,
         operands: SpgemmOperands<'_, V, O>,
@@ -53,7 +53,7 @@ impl ClassifiedRows {
         Ok(())
     }
 
-    fn count_by_windows<V: Scalar, O: Offset>(
+    fn count_by_windows<V: Entry, O: Offset>(
         &self,
         bin: &Bin,
         size_class: usize,
