@@ -1,5 +1,6 @@
 //! Products with padded rows, ELL and sliced ELL, and permutations of vectors.
 
+use super::vector::update;
 use crate::device::{Device, DeviceKind, DeviceSlice};
 use crate::matrix::PADDING;
 use crate::{Value, parallel};
@@ -84,9 +85,4 @@ pub(crate) fn gather<V: Value>(source: &[V], positions: &[u32], alpha: V, beta: 
             update(y, alpha, source[position as usize], beta);
         }
     });
-}
-
-fn update<V: Value>(y: &mut V, alpha: V, sum: V, beta: V) {
-    let product = alpha * sum;
-    *y = if beta == V::ZERO { product } else { product + beta * *y };
 }

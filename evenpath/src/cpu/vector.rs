@@ -66,6 +66,13 @@ pub(crate) fn iota(len: u32) -> Vec<u32> {
     parallel::map(len as usize, CHUNK, |index| index as u32)
 }
 
+/// Computes `y = alpha sum + beta y`. If `beta` is 0, `y` is overwritten without being read.
+#[inline]
+pub(super) fn update<V: Value>(y: &mut V, alpha: V, sum: V, beta: V) {
+    let product = alpha * sum;
+    *y = if beta == V::ZERO { product } else { product + beta * *y };
+}
+
 /// Replaces each element by a function of it.
 pub(crate) fn map<V: Value>(mapping: Mapping<V>, y: &mut [V]) {
     parallel::parts_mut(y, CHUNK, |_, y| y.iter_mut().for_each(|y| *y = mapping.apply(*y)));

@@ -1,7 +1,7 @@
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use super::super::merge_path::{self, Coordinate};
+use super::super::vector::update;
 use super::arrays::{BlockRowSums, BsrArrays};
 use crate::matrix::{MAX_BLOCK_SIZE, grain};
 use crate::{Offset, Value, parallel};
@@ -12,23 +12,21 @@ const TILE: usize = grain(1 << 14);
 /// Parts of a matrix with equal numbers of block rows plus blocks, cut anywhere.
 #[derive(Default)]
 pub(crate) struct BsrTiles {
-    tiles: Vec<Tile>,
-}
-
-struct Tile {
-    path: Range<Coordinate>,
-    /// True if the first block row has blocks in tiles before.
-    begins_inside: bool,
+    tiles: Vec<Range<Coordinate>>,
 }
 
 /// A tile in a run.
 struct TileTask<'t, V> {
-    tile: &'t Tile,
+    path: &'t Range<Coordinate>,
     /// Elements of y of the block rows that end in the tile.
     y: &'t mut [V],
-    /// Sums of the block row that the tile ends but does not start.
+}
+
+/// Sums of block rows that a tile cuts.
+struct CutSums<V> {
+    /// Those of the block row that the tile ends but does not start.
     head: Option<BlockRowSums<V>>,
-    /// Sums of the block row that the tile does not end.
+    /// Those of the block row that the tile does not end.
     carry: Option<BlockRowSums<V>>,
 }
 
@@ -41,10 +39,7 @@ struct Factors<V> {
 
 impl<V: Value> Factors<V> {
     fn update(self, y: &mut [V], sums: &BlockRowSums<V>) {
-        for (y, &sum) in y.iter_mut().zip(sums) {
-            let product = self.alpha * sum;
-            *y = if self.beta == V::ZERO { product } else { product + self.beta * *y };
-        }
+        y.iter_mut().zip(sums).for_each(|(y, &sum)| update(y, self.alpha, sum, self.beta));
     }
 }
 
@@ -52,12 +47,8 @@ impl BsrTiles {
     /// Splits a matrix with blocks of `size` rows and columns.
     pub(crate) fn new<O: Offset>(row_offsets: &[O], size: usize) -> Self {
         let blocks = row_offsets.last().map_or(0, |end| end.to_usize());
-        let paths = merge_path::tiles(&row_offsets[1..], blocks, (TILE / (size * size)).max(1));
-        let tile = |path: Range<Coordinate>| {
-            let begins_inside = row_offsets[path.start.row].to_usize() < path.start.nonzero;
-            Tile { path, begins_inside }
-        };
-        Self { tiles: paths.into_iter().map(tile).collect() }
+        let tiles = merge_path::tiles(&row_offsets[1..], blocks, (TILE / (size * size)).max(1));
+        Self { tiles }
     }
 
     /// Computes `y = alpha A x + beta y` for the matrix that was split. If `beta` is 0, `y` is overwritten without being
@@ -74,29 +65,20 @@ impl BsrTiles {
         // Every block row ends in exactly one tile, which owns its elements of y.
         let mut tasks = Vec::with_capacity(self.tiles.len());
         let mut rest = &mut *y;
-        for tile in &self.tiles {
-            let rows = (tile.path.end.row - tile.path.start.row) * size;
+        for path in &self.tiles {
+            let rows = (path.end.row - path.start.row) * size;
             let own;
             (own, rest) = rest.split_at_mut(rows.min(rest.len()));
-            tasks.push(Mutex::new(TileTask { tile, y: own, head: None, carry: None }));
+            tasks.push(TileTask { path, y: own });
         }
-        parallel::ranges(tasks.len(), 1, &|range| {
-            for task in &tasks[range] {
-                task.lock().unwrap_or_else(PoisonError::into_inner).run(matrix, x, factors);
-            }
-        });
-        let cut: Vec<_> = tasks
-            .into_iter()
-            .map(|task| task.into_inner().unwrap_or_else(PoisonError::into_inner))
-            .map(|TileTask { head, carry, .. }| (head, carry))
-            .collect();
+        let cut = parallel::map_each(tasks, |task| task.run(matrix, x, factors));
         // In the order of the tiles, so that rounding is the same in every run. α multiplies whole sums: it may be infinite, and part of
         // a sum zero.
         let mut open = [V::ZERO; MAX_BLOCK_SIZE];
-        for (tile, (head, carry)) in self.tiles.iter().zip(cut) {
+        for (path, CutSums { head, carry }) in self.tiles.iter().zip(cut) {
             if let Some(head) = head {
                 add(&mut open, &head);
-                let first = tile.path.start.row * size;
+                let first = path.start.row * size;
                 let end = y.len().min(first + size);
                 factors.update(&mut y[first..end], &open);
                 open = [V::ZERO; MAX_BLOCK_SIZE];
@@ -113,21 +95,24 @@ fn add<V: Value>(sums: &mut BlockRowSums<V>, others: &BlockRowSums<V>) {
 }
 
 impl<V: Value> TileTask<'_, V> {
-    fn run<O: Offset>(&mut self, matrix: BsrArrays<'_, V, O>, x: &[V], factors: Factors<V>) {
-        let Tile { path, begins_inside } = self.tile;
+    fn run<O: Offset>(self, matrix: BsrArrays<'_, V, O>, x: &[V], factors: Factors<V>) -> CutSums<V> {
+        let Self { path, y } = self;
+        let mut cut = CutSums { head: None, carry: None };
         let mut begin = path.start.nonzero;
-        for (row, y) in (path.start.row..path.end.row).zip(self.y.chunks_mut(matrix.size)) {
+        for (row, y) in (path.start.row..path.end.row).zip(y.chunks_mut(matrix.size)) {
             let end = matrix.row_offsets[row + 1].to_usize();
             let sums = matrix.sums(begin..end, x);
-            if *begins_inside && row == path.start.row {
-                self.head = Some(sums);
+            // The first block row may have blocks in tiles before.
+            if matrix.row_offsets[row].to_usize() < begin {
+                cut.head = Some(sums);
             } else {
                 factors.update(y, &sums);
             }
             begin = end;
         }
         if begin < path.end.nonzero {
-            self.carry = Some(matrix.sums(begin..path.end.nonzero, x));
+            cut.carry = Some(matrix.sums(begin..path.end.nonzero, x));
         }
+        cut
     }
 }

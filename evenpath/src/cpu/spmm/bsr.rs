@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::super::bsr::BsrArrays;
 use super::super::merge_path;
+use super::super::vector::update;
 use super::by_rows::ByRows;
 use super::dense::{Dense, DenseMut, DenseRowsMut};
 use crate::{Offset, Value, parallel};
@@ -99,10 +100,7 @@ impl<V: Value, O: Offset> Product<'_, V, O> {
 
     /// Stores a row of C.
     fn store(&self, row: usize, sums: &[V], c: &mut DenseRowsMut<'_, V>) {
-        let update = |c: &mut V, sum: V| {
-            let product = self.alpha * sum;
-            *c = if self.beta == V::ZERO { product } else { product + self.beta * *c };
-        };
+        let update = |c: &mut V, sum: V| update(c, self.alpha, sum, self.beta);
         match c {
             DenseRowsMut::Rows(c, leading_dimension) => {
                 let c = &mut c[row * *leading_dimension..][..self.columns];
