@@ -45,7 +45,8 @@ fn search(device: &Device, links: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let triangles = graph::count_triangles(&edges)?;
     println!("{device}: {triangles} triangles");
 
-    Ok(is_right(&edges.download()?, &found.levels, source) && triangles == count(&edges.download()?))
+    let edges = edges.download()?;
+    Ok(is_right(&edges, &found.levels, source) && triangles == count(&edges))
 }
 
 /// Returns whether the levels of neighbors differ by one at most, and each vertex but the source has a neighbor before it.

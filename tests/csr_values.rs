@@ -2,15 +2,12 @@
 
 #![allow(clippy::float_cmp)]
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-
 use evenpath::csr::Filter;
 use evenpath::error::OpError;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::vector::{self, Map};
 use evenpath::{Csr, Device, DeviceCsr, Offset, Value};
-use evenpath_tests::{DeviceUnderTest, devices, odd_row_lengths, with_row_lengths};
+use evenpath_tests::{DeviceUnderTest, devices, odd_row_lengths, while_values_change, with_row_lengths};
 
 fn factors<V: Value>(len: usize, seed: usize) -> Vec<V> {
     (0..len).map(|at| V::from_f64(((at * 5 + seed) % 9) as f64 - 4.5)).collect()
@@ -180,21 +177,12 @@ fn operations_do_not_borrow() {
         let ones = device.upload(&[1.0; 500]).unwrap();
         let a = DeviceCsr::from_diagonal(&ones).unwrap();
         let rows = device.upload(&(0..500).collect::<Vec<u32>>()).unwrap();
-        let is_done = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let changes = scope.spawn(|| {
-                while !is_done.load(Ordering::Relaxed) {
-                    a.set_values_from(&ones)?;
-                }
-                Ok::<_, OpError>(())
-            });
+        while_values_change(&a, &ones, || {
             for _ in 0..20 {
                 a.select_rows(&rows).unwrap();
                 a.filter(Filter::Nonzero).unwrap();
                 a.diagonal().unwrap();
             }
-            is_done.store(true, Ordering::Relaxed);
-            changes.join().unwrap().unwrap();
         });
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::command;
 
 const MATRICES: &str = "stencil5:12,dense:3x40";
-/// Six operations, two of them with two cases.
+/// Seven operations, three of them with two cases.
 const CASES: usize = 10;
 
 fn suite(out: &Path, arguments: &[&str]) -> Output {

@@ -123,12 +123,18 @@ fn results_are_bitwise_repeatable() {
             dense(device, (a.ncols(), 4), Layout::RowMajor, |row, col| number(row + col)),
             device.upload(&a).expect("upload"),
         );
-        let mut c = device.zeros_dense(a.nrows(), 4, Layout::ColumnMajor).expect("zeros");
-        a.spmm(1.25, &b, 0.0, &mut c).expect("product");
-        c.download().expect("download").into_iter().map(f32::to_bits).collect()
+        let mut runs = (0..3).map(|_| {
+            let mut c = device.zeros_dense(a.nrows(), 4, Layout::ColumnMajor).expect("zeros");
+            a.spmm(1.25, &b, 0.0, &mut c).expect("product");
+            c.download().expect("download").into_iter().map(f32::to_bits).collect::<Vec<_>>()
+        });
+        let first = runs.next().expect("a run");
+        assert!(runs.all(|run| run == first), "{device}");
+        first
     };
     let all: Vec<_> = unlike_devices().iter().map(|under_test| bits_on(&under_test.device)).collect();
     assert!(all.windows(2).all(|pair| pair[0] == pair[1]));
+    bits_on(&Device::cpu());
 }
 
 #[test]

@@ -4,18 +4,18 @@ use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::generate;
 use evenpath::{Csr, Device, Offset, Value};
 use evenpath_tests::{
-    DeviceUnderTest, device_of_each_kind, devices, odd_row_lengths, spmv as oracle, unlike_devices,
+    DeviceUnderTest, device_of_each_kind, devices, odd_row_lengths, spmv as oracle, unlike_devices, vector,
     with_row_lengths,
 };
 use proptest::prelude::*;
 
-use super::support::{SIZES, csr, numbers, with_blocks};
+use super::support::{SIZES, csr, with_blocks};
 
 /// Runs y = αAx + βy, with y filled with NaN if β is zero, and compares with the oracle.
 fn check<V: Value, O: Offset>(device: &Device, a: &Bsr<V, O>, alpha: f64, beta: f64) {
     let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
-    let x: Vec<V> = numbers(a.ncols());
-    let mut y: Vec<V> = numbers(a.nrows());
+    let x: Vec<V> = vector(a.ncols());
+    let mut y: Vec<V> = vector(a.nrows());
     if beta == V::ZERO {
         y.fill(V::from_f64(f64::NAN));
     }
@@ -153,7 +153,7 @@ fn results_are_bitwise_repeatable() {
         let bits_on = |device: &Device| {
             let (a, x) = (
                 device.upload(&a).expect("upload"),
-                device.upload(&numbers::<f32>(a.ncols())).expect("upload"),
+                device.upload(&vector::<f32>(a.ncols())).expect("upload"),
             );
             let mut runs = (0..3).map(|_| {
                 let mut y = device.zeros(a.nrows()).expect("zeros");

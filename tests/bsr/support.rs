@@ -1,5 +1,6 @@
 use evenpath::bsr::Bsr;
 use evenpath::{Csr, Offset, Value};
+use evenpath_tests::{vector, with_row_lengths};
 
 /// Block sizes with a kernel of their own, and others.
 pub(super) const SIZES: [usize; 11] = [1, 2, 3, 4, 5, 6, 7, 8, 13, 16, 32];
@@ -7,10 +8,6 @@ pub(super) const SIZES: [usize; 11] = [1, 2, 3, 4, 5, 6, 7, 8, 13, 16, 32];
 /// A number that is not round, determined by its place.
 pub(super) fn number(place: usize) -> f64 {
     ((place * 7919 + 13) % 1009) as f64 / 504.0 - 1.0
-}
-
-pub(super) fn numbers<V: Value>(len: usize) -> Vec<V> {
-    (0..len).map(|place| V::from_f64(number(place))).collect()
 }
 
 /// A matrix whose block rows have the given numbers of blocks, in scattered columns, some of them twice. `missing` rows of the
@@ -21,13 +18,9 @@ pub(super) fn with_blocks<V: Value, O: Offset>(
     lengths: &[usize],
     missing: usize,
 ) -> Bsr<V, O> {
-    let (mut offsets, mut columns) = (vec![O::ZERO], Vec::new());
-    for (row, &len) in lengths.iter().enumerate() {
-        columns.extend((0..len).map(|at| ((row * 17 + at * 7919) % block_cols) as u32));
-        offsets.push(O::try_from_usize(columns.len()).expect("few blocks"));
-    }
+    let (offsets, columns, _) = with_row_lengths::<V, O>(block_cols, lengths).into_parts();
     let (rows, cols) = (lengths.len() * size - missing, block_cols * size - missing);
-    let values = numbers(columns.len() * size * size);
+    let values = vector(columns.len() * size * size);
     Bsr::try_new(rows, cols, size, offsets, columns, values).expect("a valid matrix")
 }
 

@@ -6,17 +6,13 @@ use evenpath::spmv::{SpmvMethod, SpmvOptions};
 use evenpath::{Complex, Csr, Device, DeviceCsr, DeviceSlice, Factor, Offset};
 use evenpath_kernels::spmv::{MergeSearchTile, MergeTile};
 use evenpath_tests::{
-    ComplexValue, DeviceUnderTest, complex, complex_rows, complex_spmv as oracle, complex_vector, devices,
-    tile_len, unlike_devices,
+    ComplexValue, DeviceUnderTest, WAYS, complex, complex_rows, complex_spmv as oracle, complex_vector,
+    devices, tile_len, unlike_devices, ways,
 };
 use proptest::prelude::*;
 
 type C32 = Complex<f32>;
 type C64 = Complex<f64>;
-
-/// Ways to multiply: without a plan, and the methods that take complex values.
-const METHODS: [Option<SpmvMethod>; 4] =
-    [None, Some(SpmvMethod::Auto), Some(SpmvMethod::MergePath), Some(SpmvMethod::RowParallel)];
 
 /// Computes y = αAx + βy without a plan, or by a plan with a method.
 fn multiply<'f, V: ComplexValue, O: Offset>(
@@ -29,12 +25,6 @@ fn multiply<'f, V: ComplexValue, O: Offset>(
         None => a.spmv(alpha, x, beta, y),
         Some(method) => a.plan_spmv(SpmvOptions::default().with_method(method))?.run(alpha, x, beta, y),
     }
-}
-
-/// The ways of a device.
-fn ways(device: &Device) -> impl Iterator<Item = Option<SpmvMethod>> {
-    let kind = device.kind();
-    METHODS.into_iter().filter(move |method| method.is_none_or(|method| method.runs_on(kind)))
 }
 
 /// Multiplies in every way, with y filled with NaN if β is zero, and compares with the oracle.
@@ -254,15 +244,12 @@ fn plans_say_their_method_and_refuse_others() {
     for DeviceUnderTest { device, .. } in devices() {
         let a = device.upload(&complex_rows::<C64, u32>(5, &[3, 0, 5])).expect("upload");
         for method in SpmvMethod::ALL {
-            let is_known = METHODS.contains(&Some(method));
+            let is_known = WAYS.contains(&Some(method));
             match a.plan_spmv(SpmvOptions::default().with_method(method)) {
                 Ok(plan) => {
                     assert!(is_known && method.runs_on(device.kind()), "{method}");
                     let info = plan.info().expect("info");
-                    assert!(
-                        info.method != SpmvMethod::Auto && METHODS.contains(&Some(info.method)),
-                        "{info}"
-                    );
+                    assert!(info.method != SpmvMethod::Auto && WAYS.contains(&Some(info.method)), "{info}");
                     assert_eq!(info.tile.is_some(), device.kind() != DeviceKind::Cpu, "{info}");
                 }
                 Err(OpError::UnsupportedMethod { .. }) => assert!(!method.runs_on(device.kind()), "{method}"),

@@ -3,10 +3,11 @@
 use evenpath::spgemm::SpgemmOptions;
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::SpmvOptions;
-use evenpath::{Complex, Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout, Offset};
+use evenpath::{Complex, Csr, Device, DeviceCsr, DeviceDense, Layout, Offset};
 use evenpath_tests::{ComplexValue, complex, complex_vector};
 
-use super::operations::{Download, Run, bytes, download, matrix};
+use super::operations::{Run, download, matrix, product};
+use super::products::download_csr;
 
 /// The name in the table.
 #[allow(non_camel_case_types)]
@@ -25,30 +26,12 @@ fn complex_matrix<V: ComplexValue, O: Offset>(device: &Device) -> DeviceCsr<V, O
     device.upload(&a.expect("valid")).expect("upload")
 }
 
-fn download_csr<V: ComplexValue, O: Offset>(matrix: DeviceCsr<V, O>) -> Download {
-    Box::new(move || {
-        let matrix = matrix.download().expect("a download");
-        [bytes(matrix.row_offsets()), bytes(matrix.column_indices()), bytes(matrix.values())].concat()
-    })
-}
-
-/// Operands of y = Ax.
-fn vectors<V: ComplexValue, O: Offset>(a: &DeviceCsr<V, O>) -> (DeviceVec<V>, Device, usize) {
-    let device = a.device().clone();
-    let x = device.upload(&complex_vector::<V>(a.ncols(), 2)).expect("upload");
-    (x, device, a.nrows())
-}
-
 pub(super) fn complex_spmv<V: ComplexValue, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = complex_matrix::<V, O>(device);
-    let (x, device, rows) = vectors(&a);
+    let x = device.upload(&complex_vector::<V>(a.ncols(), 2)).expect("upload");
     uploaded();
     let plan = a.plan_spmv(SpmvOptions::default()).expect("plan");
-    Box::new(move || {
-        let mut y = device.uninitialized(rows)?;
-        plan.run(V::ONE, &x, V::ZERO, &mut y)?;
-        Ok(download(y))
-    })
+    product(device, a.nrows(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y))
 }
 
 pub(super) fn complex_spmv_once<V: ComplexValue, O: Offset>(
@@ -56,13 +39,9 @@ pub(super) fn complex_spmv_once<V: ComplexValue, O: Offset>(
     uploaded: &mut dyn FnMut(),
 ) -> Run {
     let a = complex_matrix::<V, O>(device);
-    let (x, device, rows) = vectors(&a);
+    let x = device.upload(&complex_vector::<V>(a.ncols(), 2)).expect("upload");
     uploaded();
-    Box::new(move || {
-        let mut y = device.uninitialized(rows)?;
-        a.spmv(V::ONE, &x, V::ZERO, &mut y)?;
-        Ok(download(y))
-    })
+    product(device, a.nrows(), x, move |x, y| a.spmv(V::ONE, x, V::ZERO, y))
 }
 
 pub(super) fn complex_spmm<V: ComplexValue, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {

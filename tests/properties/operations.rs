@@ -7,7 +7,7 @@ use evenpath::generate::{Kind, generate};
 use evenpath::hisparse::{self, DeviceHiSparse, HiSparse};
 use evenpath::hyb::HybOptions;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Csr, Device, DeviceVec, Multiplies, Offset, RealStorage, Value, bf16, f16};
+use evenpath::{Csr, Device, DeviceVec, Entry, Multiplies, Offset, RealStorage, Value, bf16, f16};
 
 use super::assembly::{assemble, assemble_into, correct_rhs};
 use super::complex::{
@@ -223,7 +223,7 @@ pub(super) fn download<T: Pod + 'static>(vector: DeviceVec<T>) -> Download {
 }
 
 /// Computes y = Ax, by the given function.
-fn product<T: RealStorage>(
+pub(super) fn product<T: Entry>(
     device: &Device,
     rows: usize,
     x: DeviceVec<T>,

@@ -4,7 +4,7 @@ use evenpath::semiring::{MinPlus, Semiring};
 use evenpath::spgemm::SpgemmOptions;
 use evenpath::{Csr, Device, Entry, Offset};
 
-use super::operations::{Run, download, matrix};
+use super::operations::{Run, matrix, product};
 use super::products::download_csr;
 
 /// The matrix of the other tests, with small numbers.
@@ -24,12 +24,7 @@ where
     let x: Vec<V> = (0..a.ncols()).map(|at| V::from((at % 90) as u8)).collect();
     let x = device.upload(&x).expect("upload");
     uploaded();
-    let device = device.clone();
-    Box::new(move || {
-        let mut y = device.uninitialized(a.nrows())?;
-        a.spmv_over::<MinPlus>(&x, &mut y)?;
-        Ok(download(y))
-    })
+    product(device, a.nrows(), x, move |x, y| a.spmv_over::<MinPlus>(x, y))
 }
 
 pub(super) fn spgemm_over<V: Entry + From<u8>, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run

@@ -1,14 +1,11 @@
 //! Products with rows in two regions, on every device: rows that are sorted between rows that are not.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 use evenpath::device::DeviceKind;
-use evenpath::error::OpError;
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions, SpgemmPlanInfo};
 use evenpath::{Csr, Device, Offset, Value};
-use evenpath_tests::{devices, kernel_devices};
+use evenpath_tests::{devices, kernel_devices, while_values_change};
 use proptest::prelude::*;
 
 use crate::spgemm::products::{banded, changed, check_product, matrix_of_lengths};
@@ -112,21 +109,12 @@ fn values_may_change_at_any_time() {
         let device = &under_test.device;
         let (left, right) = (device.upload(&a).expect("memory"), device.upload(&b).expect("memory"));
         let values = device.upload(a.values()).expect("memory");
-        let is_done = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let changes = scope.spawn(|| {
-                while !is_done.load(Ordering::Relaxed) {
-                    left.set_values_from(&values)?;
-                }
-                Ok::<_, OpError>(())
-            });
+        while_values_change(&left, &values, || {
             let plan = left.plan_spgemm(&right, by_mixed()).expect("a plan");
             for _ in 0..5 {
                 let c = plan.run().expect("a product").download().expect("download");
                 check_product(device, &a, &b, &c);
             }
-            is_done.store(true, Ordering::Relaxed);
-            changes.join().expect("no panic").expect("values");
         });
     }
 }

@@ -9,7 +9,7 @@ use evenpath_kernels::spgemm::{HASH_CLASSES, part_len};
 use evenpath_tests::{devices, kernel_devices};
 use proptest::prelude::*;
 
-use crate::spgemm::products::{changed, matrix_of_lengths};
+use crate::spgemm::products::{banded, changed, matrix_of_lengths};
 
 /// The bits of the values of A·B, with products added in the order of A's entries.
 fn in_order<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> Vec<u64> {
@@ -25,20 +25,6 @@ fn in_order<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> Vec<u64> {
 
 fn bits<V: Value>(values: &[V]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()
-}
-
-/// Entry j of a row is in column `(7 row + j step) % cols`, sorted.
-fn banded<V: Value, O: Offset>(cols: usize, lengths: &[usize], step: usize) -> Csr<V, O> {
-    let entries = lengths.iter().enumerate().flat_map(|(row, &len)| {
-        (0..len).map(move |j| {
-            let value = ((row * 31 + j * 17) % 101) as f64 / 50.0 - 1.0;
-            (row, (row * 7 + j * step) % cols, V::from_f64(value))
-        })
-    });
-    Csr::from_triplets(lengths.len(), cols, entries)
-        .expect("a valid matrix")
-        .try_into_offsets()
-        .expect("few entries")
 }
 
 /// Runs a plan three times with changing values. Compares each result with a product without a plan and, for

@@ -7,19 +7,12 @@ use evenpath::spmv::{SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlan};
 use evenpath::{
     Compute, Csr, Device, DeviceCsr, DeviceDense, Factor, Layout, Multiplies, Offset, RealStorage, bf16, f16,
 };
-use evenpath_tests::{DeviceUnderTest, devices, spmm as oracle, unlike_devices, with_row_lengths};
+use evenpath_tests::{
+    DeviceUnderTest, devices, spmm as oracle, stored_with_row_lengths as matrix, unlike_devices, vector,
+};
 
 /// Makes a plan: [`DeviceCsr::plan_spmv`] or [`DeviceCsr::plan_spmv_mixed`].
 type Plan<S, O, T> = fn(&DeviceCsr<S, O>, SpmvOptions) -> Result<SpmvPlan<S, O, T>, OpError>;
-
-/// Numbers that are not round.
-fn numbers<T: RealStorage>(len: usize) -> Vec<T> {
-    (0..len).map(|i| T::from_f64(((i * 7919 + 13) % 1009) as f64 / 504.0 - 1.0)).collect()
-}
-
-fn matrix<S: RealStorage, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<S, O> {
-    with_row_lengths::<f64, O>(cols, lengths).into_values()
-}
 
 /// Matrices with empty rows, one long row, no rows and no columns.
 fn matrices<S: RealStorage, O: Offset>() -> Vec<Csr<S, O>> {
@@ -48,8 +41,8 @@ fn check<
     plan: Plan<S, O, T>,
     (alpha, beta): (f64, f64),
 ) {
-    let x: Vec<T> = numbers(a.ncols());
-    let mut y: Vec<T> = numbers(a.nrows());
+    let x: Vec<T> = vector(a.ncols());
+    let mut y: Vec<T> = vector(a.nrows());
     let expected = oracle(a, alpha, &x, beta, &y);
     if beta == 0.0 {
         y.fill(T::from_f64(f64::NAN));
@@ -93,7 +86,7 @@ fn all_shapes_and_types() {
 fn mixed_plans_of_wide_values_are_plans() {
     for DeviceUnderTest { device, .. } in devices() {
         let a = device.upload(&matrix::<f64, u32>(40, &[3, 0, 40, 7])).expect("upload");
-        let x = device.upload(&numbers::<f64>(40)).expect("upload");
+        let x = device.upload(&vector::<f64>(40)).expect("upload");
         let product = |plan: SpmvPlan<f64>| {
             let mut y = device.zeros(4).expect("memory");
             plan.run(1.0, &x, 0.0, &mut y).expect("a product");
@@ -112,10 +105,10 @@ fn a_product_is_that_with_a_matrix_of_one_column() {
     fn check<S: RealStorage<Computed: RealStorage>>(device: &Device, a: &Csr<S>) {
         let matrix = device.upload(a).expect("upload");
         let plan = matrix.plan_spmv(SpmvOptions::default()).expect("a plan");
-        let x = device.upload(&numbers::<S>(a.ncols())).expect("upload");
-        let mut y = device.upload(&numbers::<S>(a.nrows())).expect("upload");
+        let x = device.upload(&vector::<S>(a.ncols())).expect("upload");
+        let mut y = device.upload(&vector::<S>(a.nrows())).expect("upload");
         let dense = |vec, rows| DeviceDense::try_new(vec, rows, 1, Layout::RowMajor).expect("a column");
-        let mut c = dense(device.upload(&numbers::<S>(a.nrows())).expect("upload"), a.nrows());
+        let mut c = dense(device.upload(&vector::<S>(a.nrows())).expect("upload"), a.nrows());
         let [alpha, beta] = [1.25, -0.5].map(<Compute<S> as RealStorage>::from_f64);
         plan.run(alpha, &x, beta, &mut y).expect("a product");
         let of_matrices = matrix.plan_spmm(SpmmOptions::default().with_columns(1)).expect("a plan");
@@ -152,7 +145,7 @@ fn another_devices_choices_are_repeated() {
     let a: Csr<f16> = matrix(1100, &[vec![3, 0, 5, 1100, 400], vec![1; 200]].concat());
     let product = |device: &Device, options| {
         let plan = device.upload(&a).expect("upload").plan_spmv(options).expect("a plan");
-        let x = device.upload(&numbers::<f16>(a.ncols())).expect("upload");
+        let x = device.upload(&vector::<f16>(a.ncols())).expect("upload");
         let mut y = device.zeros(a.nrows()).expect("memory");
         plan.run(1.0, &x, 0.0, &mut y).expect("a product");
         (y.download().expect("download"), plan.info().expect("info").options())
@@ -214,7 +207,7 @@ fn slices_at_any_address() {
         const SPARE: usize = 9;
         let a: Csr<S> = matrix(900, &[vec![3, 0, 900, 17], vec![2; 70]].concat());
         let plan = plan(&device.upload(&a).expect("upload"), SpmvOptions::default()).expect("a plan");
-        let (x, y) = (numbers::<T>(a.ncols()), numbers::<T>(a.nrows()));
+        let (x, y) = (vector::<T>(a.ncols()), vector::<T>(a.nrows()));
         let product = |start: usize| {
             let around = |values: &[T]| {
                 let spare = [T::from_f64(7.0); SPARE];

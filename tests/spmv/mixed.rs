@@ -7,13 +7,9 @@ use evenpath::spmv::{SpmvMethod, SpmvOptions};
 use evenpath::{Csr, Device, DeviceCsr, DeviceSlice, Factor, Offset};
 use evenpath_kernels::spmv::{MergeSearchTile, MergeTile};
 use evenpath_tests::{
-    DeviceUnderTest, devices, spmv as oracle, tile_len, unlike_devices, vector, with_row_lengths,
+    DeviceUnderTest, WAYS, devices, spmv as oracle, tile_len, unlike_devices, vector, ways, with_row_lengths,
 };
 use proptest::prelude::*;
-
-/// Ways to multiply: without a plan, and the methods that take these types.
-const METHODS: [Option<SpmvMethod>; 4] =
-    [None, Some(SpmvMethod::Auto), Some(SpmvMethod::MergePath), Some(SpmvMethod::RowParallel)];
 
 /// Computes y = αAx + βy without a plan, or by a plan with a method.
 fn multiply<'f, O: Offset>(
@@ -26,12 +22,6 @@ fn multiply<'f, O: Offset>(
         None => a.spmv_mixed(alpha, x, beta, y),
         Some(method) => a.plan_spmv_mixed(SpmvOptions::default().with_method(method))?.run(alpha, x, beta, y),
     }
-}
-
-/// The ways of a device.
-fn ways(device: &Device) -> impl Iterator<Item = Option<SpmvMethod>> {
-    let kind = device.kind();
-    METHODS.into_iter().filter(move |method| method.is_none_or(|method| method.runs_on(kind)))
 }
 
 /// Multiplies in every way, with y filled with NaN if β is zero, and compares with the oracle, whose bound is that of sums in f64.
@@ -277,15 +267,12 @@ fn plans_say_their_method_and_refuse_others() {
         let a = device.upload(&with_row_lengths::<f32, u32>(5, &[3, 0, 5])).expect("upload");
         for method in SpmvMethod::ALL {
             let plan = a.plan_spmv_mixed::<f64>(SpmvOptions::default().with_method(method));
-            let is_known = METHODS.contains(&Some(method));
+            let is_known = WAYS.contains(&Some(method));
             match plan {
                 Ok(plan) => {
                     assert!(is_known && method.runs_on(device.kind()), "{method}");
                     let info = plan.info().expect("info");
-                    assert!(
-                        info.method != SpmvMethod::Auto && METHODS.contains(&Some(info.method)),
-                        "{info}"
-                    );
+                    assert!(info.method != SpmvMethod::Auto && WAYS.contains(&Some(info.method)), "{info}");
                     assert_eq!(info.tile.is_some(), device.kind() != DeviceKind::Cpu, "{info}");
                     let chosen = a.plan_spmv_mixed::<f64>(info.options()).expect("the same plan");
                     assert_eq!(chosen.info().expect("info").method, info.method);

@@ -1,5 +1,6 @@
 //! Shared by the integration tests: devices, matrices with given row lengths, and independent oracles.
 
+mod changes;
 mod complex;
 mod devices;
 #[cfg(doctest)]
@@ -10,6 +11,7 @@ mod oracle;
 mod spmm_operand;
 mod spmv_check;
 
+pub use changes::while_values_change;
 pub use complex::{
     ComplexValue, ExpectedComplex, complex, complex_rows, complex_spmv, complex_vector, exact,
 };
@@ -23,4 +25,4 @@ pub use matrices::{
 };
 pub use oracle::{Expected, sddmm, spmm, spmv};
 pub use spmm_operand::SpmmOperand;
-pub use spmv_check::{check_spmv, check_spmv_direct, check_spmv_with, vector};
+pub use spmv_check::{WAYS, check_spmv, check_spmv_direct, check_spmv_with, vector, ways};

@@ -1,12 +1,22 @@
 use evenpath::error::OpError;
 use evenpath::spmv::{SpmvMethod, SpmvOptions};
-use evenpath::{Csr, Device, DeviceCsr, DeviceVec, Offset, Value};
+use evenpath::{Csr, Device, DeviceCsr, DeviceVec, Offset, RealStorage, Value};
 
 use crate::oracle;
 
 /// A vector of numbers that are not round, the same for the same length.
-pub fn vector<V: Value>(len: usize) -> Vec<V> {
+pub fn vector<V: RealStorage>(len: usize) -> Vec<V> {
     (0..len).map(|i| V::from_f64(((i * 7919 + 13) % 1009) as f64 / 504.0 - 1.0)).collect()
+}
+
+/// Ways to multiply values that merge path alone takes on devices with kernels: without a plan, and by the methods that take them.
+pub const WAYS: [Option<SpmvMethod>; 4] =
+    [None, Some(SpmvMethod::Auto), Some(SpmvMethod::MergePath), Some(SpmvMethod::RowParallel)];
+
+/// Those of [`WAYS`] that a device has.
+pub fn ways(device: &Device) -> impl Iterator<Item = Option<SpmvMethod>> + use<> {
+    let kind = device.kind();
+    WAYS.into_iter().filter(move |method| method.is_none_or(|method| method.runs_on(kind)))
 }
 
 /// Runs y = αAx + βy by a method on a device: [`check_spmv_with`].
