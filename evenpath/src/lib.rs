@@ -167,9 +167,9 @@ pub mod row_order {
 /// [`DeviceHiSparse::plan_spmv_queued`](hisparse::DeviceHiSparse::plan_spmv_queued).
 pub mod hisparse {
     pub use crate::matrix::hisparse::{
-        Entries, HiSparse, InvalidNode, LevelStatistics, Node, NodeFault, NodeKind, NodeStatistics, Options,
-        Statistics,
+        Entries, HiSparse, LevelStatistics, Node, NodeStatistics, Options, Statistics,
     };
+    pub use crate::matrix::{InvalidNode, NodeFault, NodeKind};
     pub use crate::op::hisparse::{
         ConversionMethod, ConversionOptions, DeviceHiSparse, QueuedOptions, QueuedPlan, QueuedPlanInfo,
         SpaddMethod, SpaddOptions, SpgemmMethod, SpgemmOptions, SpmmOptions, SpmmPlan, SpmmPlanInfo,

@@ -82,7 +82,7 @@ impl<V: Value> TryFrom<Csr<V, u32>> for SparseRowMat<u32, V> {
         let (rows, cols) = (matrix.nrows(), matrix.ncols());
         if rows.max(cols) > LIMIT {
             let error = MatrixError::TooLargeElsewhere { rows, cols, library: "faer", limit: LIMIT };
-            return Err(InvalidCsr::new(matrix, error));
+            return Err(InvalidCsr::new(matrix.into_parts(), error));
         }
         let matrix = canonical(matrix);
         let (row_offsets, columns, values) = matrix.into_parts();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::Symmetry;
+use super::banner::Symmetry;
 use crate::MatrixError;
 
 /// Error of reading or writing a file, with its position.

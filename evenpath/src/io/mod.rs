@@ -45,6 +45,7 @@
 //! short file may announce, so that a few bytes cannot exhaust memory. The error names the limit and the option that
 //! raises it. Input that does not begin like a Matrix Market file is refused after its first megabyte.
 
+mod banner;
 mod body;
 mod cursor;
 mod dense;
@@ -69,12 +70,13 @@ mod source;
 mod tests;
 mod writer;
 
+pub use banner::{Field, Format, Symmetry};
 pub use dense::{read_vector, write_dense, write_vector};
 pub use dimacs::{parse_dimacs, read_dimacs};
 pub use edge_list::{EdgeList, parse_edge_list, read_edge_list};
 pub use error::{MatrixMarketError, MatrixMarketErrorKind};
 pub use graph_options::{GraphOptions, Vertices};
-pub use header::{Field, Format, MatrixMarketHeader, Symmetry};
+pub use header::MatrixMarketHeader;
 #[cfg(feature = "npz")]
 pub use npz::{NpzFormat, read_npz, write_npz};
 pub use options::{Complex, Progress, ReadOptions, Stage};

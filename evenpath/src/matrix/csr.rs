@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::canonical::{CsrArraysMut, Duplicates};
-use super::{Coo, CsrView, InvalidCsr, MatrixError, Row, Rows, Statistics, validate};
+use super::{CsrView, InvalidCsr, MatrixError, Row, Rows, Statistics, validate};
 use crate::memory::try_zeroed;
 use crate::{ConvertTo, Entry, Offset, Scalar, Storage, parallel};
 
@@ -258,31 +258,7 @@ impl<V: Storage, O: Offset> Csr<V, O> {
     }
 }
 
-impl<V: Scalar> Csr<V> {
-    /// Builds a canonical matrix of `rows` rows and `cols` columns from (row, column, value) triplets in any
-    /// order. Duplicates are summed in the order given.
-    ///
-    /// ```
-    /// use evenpath::Csr;
-    ///
-    /// let a = Csr::from_triplets(2, 2, [(1, 0, 1.0), (0, 1, 2.0), (1, 0, 3.0)])?;
-    /// assert_eq!(a.to_dense()?, [0.0, 2.0, 4.0, 0.0]);
-    /// assert!(Csr::from_triplets(2, 2, [(0, 2, 1.0)]).is_err()); // the columns are 0 and 1
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// If a row or column is outside the matrix, or there are more triplets than `u32` can count: for those, [`Coo::from_triplets`] and
-    /// [`Coo::to_csr_with_offsets`].
-    pub fn from_triplets(
-        rows: usize,
-        cols: usize,
-        triplets: impl IntoIterator<Item = (usize, usize, V)>,
-    ) -> Result<Csr<V>, MatrixError> {
-        Coo::from_triplets(rows, cols, triplets)?.to_csr(Duplicates::Sum)
-    }
-}
+impl<V: Scalar> Csr<V> {}
 
 /// Methods that need arithmetic, which the 16-bit types lack.
 impl<V: Scalar, O: Offset> Csr<V, O> {
@@ -356,15 +332,6 @@ impl<V: Scalar, O: Offset> Csr<V, O> {
         Ok(transposed)
     }
 
-    /// Converts to COO, in the same order.
-    ///
-    /// # Errors
-    ///
-    /// If there is not enough memory.
-    pub fn to_coo(&self) -> Result<Coo<V>, MatrixError> {
-        self.view().to_coo()
-    }
-
     /// All `rows * cols` values, row-major. Duplicates are summed.
     ///
     /// # Errors
@@ -386,5 +353,13 @@ impl<V: Entry, O: Offset> fmt::Debug for Csr<V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols, nnz) = (self.rows, self.cols, self.nnz());
         write!(f, "Csr<{}, {}> {rows} x {cols}, {nnz} nonzeros", V::NAME, O::NAME)
+    }
+}
+
+impl<V: Entry, O: Offset> CsrView<'_, V, O> {
+    /// Copies the arrays into an owned matrix.
+    pub fn to_owned(&self) -> Csr<V, O> {
+        let (columns, values) = (self.column_indices().to_vec(), self.values().to_vec());
+        Csr::from_valid(self.nrows(), self.ncols(), self.row_offsets().to_vec(), columns, values)
     }
 }

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::blocks::grain;
-use super::padding::{self, PADDING, PaddingLimit, RowSlots, padded_arrays, slot_bytes};
+use super::limits::PADDING;
+use super::padding::{self, PaddingLimit, RowSlots, padded_arrays, slot_bytes};
 use super::{Csr, CsrView, InvalidEll, MatrixError, validate};
 use crate::parallel::{self, Slots};
 use crate::{Offset, Value};

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::padding::{PaddingLimit, longest, slot_bytes};
-use super::{Coo, Csr, CsrView, Duplicates, Ell, InvalidHyb, MatrixError};
+use super::refused::refused;
+use super::{Coo, Csr, CsrView, Duplicates, Ell, MatrixError};
 use crate::{Offset, Value, parallel};
 
 /// A sparse matrix in hybrid form: the first few nonzeros of every row in [`Ell`], all others in [`Coo`] (Bell and
@@ -254,3 +255,38 @@ impl<V: Value> fmt::Debug for Hyb<V> {
         write!(f, "Hyb<{}> {rows} x {cols}, {ell} nonzeros in {width} slots per row, {coo} entries", V::NAME)
     }
 }
+
+/// A rejected hybrid matrix: the reason, and the parts, so that no data is lost.
+///
+/// ```
+/// use evenpath::ell::Ell;
+/// use evenpath::error::MatrixError;
+/// use evenpath::hyb::Hyb;
+/// use evenpath::Coo;
+///
+/// let ell = Ell::<f64>::try_new(2, 1, 0, vec![], vec![])?;
+/// let coo = Coo::try_new(1, 1, vec![0], vec![0], vec![5.0])?;
+/// let refused = Hyb::try_new(ell, coo).unwrap_err();
+/// assert!(matches!(refused.kind(), MatrixError::PartShapes { ell: (2, 1), coo: (1, 1) }));
+/// let (_, coo) = refused.into_parts(); // the parts come back
+/// assert_eq!(coo.nnz(), 1);
+/// # Ok::<(), evenpath::error::MatrixError>(())
+/// ```
+pub struct InvalidHyb<V> {
+    pub(super) error: MatrixError,
+    pub(super) parts: Box<(Ell<V>, Coo<V>)>,
+}
+
+impl<V> InvalidHyb<V> {
+    /// The reason.
+    pub fn kind(&self) -> &MatrixError {
+        &self.error
+    }
+
+    /// Returns the parts unchanged.
+    pub fn into_parts(self) -> (Ell<V>, Coo<V>) {
+        *self.parts
+    }
+}
+
+refused!(InvalidHyb<V>);

@@ -14,8 +14,11 @@ pub mod generate;
 pub(crate) mod hisparse;
 mod hyb;
 mod kronecker;
+mod limits;
+mod node_fault;
 mod padding;
 mod reduction;
+mod refused;
 mod row;
 mod row_order;
 mod scale;
@@ -26,30 +29,33 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 mod transpose;
+mod triplets;
 mod validate;
 mod view;
 
 pub(crate) use blocks::{grain, local_ranges, row_blocks, split, split_both};
+pub use bsr::Bsr;
 pub(crate) use bsr::write_diagonal_blocks;
-pub use bsr::{Bsr, MAX_BLOCK_SIZE};
 pub use canonical::Duplicates;
 pub(crate) use canonical::first_descent;
 pub use coo::Coo;
 pub use csr::Csr;
 pub use ell::Ell;
-pub use error::{InvalidBsr, InvalidCoo, InvalidCsr, InvalidEll, InvalidHyb, InvalidSlicedEll, MatrixError};
+pub use error::MatrixError;
 pub use hisparse::HiSparse;
-pub use hyb::{Hyb, HybOptions, HybWidth};
+pub use hyb::{Hyb, HybOptions, HybWidth, InvalidHyb};
 pub(crate) use kronecker::KroneckerShape;
-pub(crate) use padding::PADDING;
+pub(crate) use limits::PADDING;
+pub use limits::{MAX_BLOCK_SIZE, MAX_DIMENSION};
+pub use node_fault::{InvalidNode, NodeFault, NodeKind};
 pub use padding::PaddingLimit;
+pub use refused::{InvalidBsr, InvalidCoo, InvalidCsr, InvalidEll};
 pub use row::{Row, Rows};
 pub use row_order::{LongestRows, OrderLoads, RowOrder, WarpLoads};
 pub(crate) use scale::{scale_columns, scale_rows};
-pub use sliced_ell::{SlicedEll, SlicedEllOptions};
+pub use sliced_ell::{InvalidSlicedEll, SlicedEll, SlicedEllOptions};
 pub(crate) use stack::{Block, BlockRow, Blocks};
 pub use statistics::Statistics;
-pub use validate::MAX_DIMENSION;
 pub(crate) use validate::{
     block_range as check_block_range, csr as check_csr, dimensions as check_dimensions,
     threads as check_threads,

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::blocks::{grain, row_blocks, split_both};
+use super::limits::PADDING;
 use super::{Csr, CsrView, MatrixError};
 use crate::memory::try_zeroed;
 use crate::{Offset, Value, parallel};
@@ -11,10 +12,6 @@ use crate::{Offset, Value, parallel};
 const GRAIN: usize = grain(1 << 10);
 /// Row lengths per task.
 const LENGTHS: usize = grain(1 << 15);
-
-/// The column index of padding. A matrix has at most [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION) columns, so no nonzero
-/// has it, and padding differs from stored zeros.
-pub(crate) const PADDING: u32 = evenpath_kernels::ell::PADDING;
 
 /// Limit on the memory of padded rows. The size is computed before anything is allocated; a conversion that
 /// exceeds the limit fails with [`MatrixError::PaddingTooLarge`].

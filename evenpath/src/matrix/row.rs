@@ -102,3 +102,26 @@ impl<V: Entry, O: Offset> fmt::Debug for Rows<'_, V, O> {
         write!(f, "Rows {:?} of {:?}", self.remaining, self.view)
     }
 }
+
+impl<'a, V: Entry, O: Offset> CsrView<'a, V, O> {
+    /// Returns the nonzeros of one row, counted from 0; `None` if there is no such row.
+    pub fn row(&self, row: usize) -> Option<Row<'a, V>> {
+        if row >= self.nrows() {
+            return None;
+        }
+        let range = self.range(row);
+        Some(Row::new(&self.column_indices()[range.clone()], &self.values()[range]))
+    }
+
+    /// All rows, from the first to the last.
+    pub fn iter_rows(&self) -> Rows<'a, V, O> {
+        Rows::new(*self)
+    }
+
+    /// Iterates over the nonzeros, row by row, as (row, column, value). Rows and columns count from 0.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, usize, V)> + use<'a, V, O> {
+        self.iter_rows().enumerate().flat_map(|(row, nonzeros)| {
+            nonzeros.iter().map(move |(column, value)| (row, column as usize, value))
+        })
+    }
+}

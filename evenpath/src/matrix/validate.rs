@@ -4,13 +4,8 @@ use std::ops::Range;
 
 use super::blocks::grain;
 use super::error::MatrixError;
-use super::padding::PADDING;
+use super::limits::{MAX_DIMENSION, PADDING};
 use crate::{Offset, parallel};
-
-/// The maximum number of rows, and of columns, of a matrix: 2³² − 1.
-///
-/// Column indices are `u32`. Rows have the same limit, so that every matrix has a transpose.
-pub const MAX_DIMENSION: usize = u32::MAX as usize;
 
 /// Items per task: enough to amortize its cost.
 const GRAIN: usize = grain(1 << 15);

@@ -4,9 +4,8 @@ use std::fmt;
 use std::ops::Range;
 
 use super::canonical::first_descent;
-use super::{Coo, Csr, MatrixError, Row, Rows, Statistics, validate};
-use crate::memory::{try_copy, try_zeroed};
-use crate::{Entry, Offset, Scalar, parallel};
+use super::{MatrixError, Statistics, validate};
+use crate::{Entry, Offset, Scalar};
 
 /// A sparse matrix in CSR form with borrowed arrays. Copying it is as cheap as copying a slice.
 ///
@@ -114,27 +113,6 @@ impl<'a, V: Entry, O: Offset> CsrView<'a, V, O> {
         self.row_offsets[rows.start].to_usize()..self.row_offsets[rows.end].to_usize()
     }
 
-    /// Returns the nonzeros of one row, counted from 0; `None` if there is no such row.
-    pub fn row(&self, row: usize) -> Option<Row<'a, V>> {
-        if row >= self.rows {
-            return None;
-        }
-        let range = self.range(row);
-        Some(Row::new(&self.column_indices[range.clone()], &self.values[range]))
-    }
-
-    /// All rows, from the first to the last.
-    pub fn iter_rows(&self) -> Rows<'a, V, O> {
-        Rows::new(*self)
-    }
-
-    /// Iterates over the nonzeros, row by row, as (row, column, value). Rows and columns count from 0.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, usize, V)> + use<'a, V, O> {
-        self.iter_rows().enumerate().flat_map(|(row, nonzeros)| {
-            nonzeros.iter().map(move |(column, value)| (row, column as usize, value))
-        })
-    }
-
     /// Checks that every row is sorted by column, without duplicates.
     ///
     /// # Errors
@@ -152,31 +130,6 @@ impl<'a, V: Entry, O: Offset> CsrView<'a, V, O> {
         self.check_canonical().is_ok()
     }
 
-    fn out_of_memory(&self) -> MatrixError {
-        MatrixError::OutOfMemory { rows: self.rows, nnz: self.nnz() }
-    }
-
-    /// The row of each nonzero.
-    pub(super) fn row_indices(&self) -> Result<Vec<u32>, MatrixError> {
-        validate::threads()?;
-        let mut rows = try_zeroed(self.nnz()).map_err(|()| self.out_of_memory())?;
-        let blocks = super::blocks::row_blocks(self.row_offsets);
-        parallel::for_each(super::blocks::split(&blocks, self.row_offsets, &mut rows), |(block, slots)| {
-            let base = self.row_offsets[block.start].to_usize();
-            for row in block {
-                let range = self.range(row);
-                slots[range.start - base..range.end - base].fill(row as u32);
-            }
-        });
-        Ok(rows)
-    }
-
-    /// Copies the arrays into an owned matrix.
-    pub fn to_owned(&self) -> Csr<V, O> {
-        let (columns, values) = (self.column_indices.to_vec(), self.values.to_vec());
-        Csr::from_valid(self.rows, self.cols, self.row_offsets.to_vec(), columns, values)
-    }
-
     /// Statistics of the row lengths.
     pub fn statistics(&self) -> Statistics {
         Statistics::new(self.rows, self.cols, self.row_offsets)
@@ -190,18 +143,6 @@ impl<V: Scalar, O: Offset> CsrView<'_, V, O> {
     pub fn get(&self, row: usize, col: usize) -> Option<V> {
         let stored = |(column, value)| (column as usize == col).then_some(value);
         self.row(row)?.iter().filter_map(stored).reduce(|sum, value| sum + value)
-    }
-
-    /// Converts to COO, in the same order.
-    ///
-    /// # Errors
-    ///
-    /// If there is not enough memory.
-    pub fn to_coo(&self) -> Result<Coo<V>, MatrixError> {
-        let out_of_memory = |_| self.out_of_memory();
-        let columns = try_copy(self.column_indices).map_err(out_of_memory)?;
-        let values = try_copy(self.values).map_err(out_of_memory)?;
-        Ok(Coo::from_valid(self.rows, self.cols, self.row_indices()?, columns, values))
     }
 
     /// All `rows * cols` values, row-major. Duplicates are summed.

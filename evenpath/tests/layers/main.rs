@@ -28,12 +28,6 @@ const LAYERS: [&[&str]; 14] = [
     &["prelude"],
 ];
 
-/// The host formats convert into each other, so the modules of this folder may use each other.
-const FORMATS: &str = "matrix";
-
-/// The error of an area names the types in its messages, which in turn return the error.
-const ERROR: &str = "error";
-
 /// The two machines behind the interface that kernels are written against; they take its types.
 const MACHINES: [&str; 2] = ["gpu", "host"];
 
@@ -67,8 +61,6 @@ fn circles(uses: &Uses) -> Vec<String> {
     for one in &uses.all {
         let common = one.user.iter().zip(&one.used).take_while(|(user, used)| user == used).count();
         if let (Some(user), Some(used)) = (one.user.get(common), one.used.get(common))
-            && one.user[..common] != [FORMATS]
-            && user != ERROR
             && !(common == 0 && MACHINES.contains(&&**user))
         {
             folders.entry(&one.user[..common]).or_default().entry((user, used)).or_insert(one);

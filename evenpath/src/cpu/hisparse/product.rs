@@ -13,10 +13,11 @@ use parking_lot::Mutex;
 use rayon::slice::ParallelSliceMut;
 
 use super::leaf::{LeafBitmap, LeafSums};
+use crate::matrix::NodeKind;
 use crate::matrix::hisparse::convert::{levels, path};
 use crate::matrix::hisparse::depth;
 use crate::matrix::hisparse::leaves::PlacedNode;
-use crate::matrix::hisparse::node::{self, MAX_UNITS, NodeKind};
+use crate::matrix::hisparse::node::{self, MAX_UNITS};
 use crate::matrix::hisparse::tree::{Shape, too_large};
 use crate::memory::{split_by, try_collect, try_zeroed};
 use crate::{HiSparse, MatrixError, Value, parallel};

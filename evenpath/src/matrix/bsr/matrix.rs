@@ -1,11 +1,8 @@
 use std::fmt;
 
+use super::super::limits::MAX_BLOCK_SIZE;
 use super::super::{InvalidBsr, MatrixError, validate};
 use crate::{Offset, Value, parallel};
-
-/// Maximum number of rows, and of columns, of a block.
-pub const MAX_BLOCK_SIZE: usize = 32;
-const _: () = assert!(MAX_BLOCK_SIZE == evenpath_kernels::bsr::shape::MAX_BLOCK_SIZE);
 
 /// A sparse matrix in block compressed sparse row form: dense blocks of b rows and b columns. b is the block size, from 1 to
 /// [`MAX_BLOCK_SIZE`].

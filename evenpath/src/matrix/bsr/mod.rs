@@ -6,4 +6,4 @@ mod fill;
 mod matrix;
 
 pub(crate) use diagonal::write_diagonal_blocks;
-pub use matrix::{Bsr, MAX_BLOCK_SIZE};
+pub use matrix::Bsr;

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use super::super::node_fault::NodeKind;
 use super::leaves::PlacedNode;
 use super::matrix::HiSparse;
-use super::node::{NodeEntries, NodeKind, Reference, StoredNode, pack, unpack};
+use super::node::{NodeEntries, Reference, StoredNode, pack, unpack};
 use super::tree::level_span;
 use crate::Value;
 

@@ -15,9 +15,7 @@ mod validate;
 
 pub use entries::{Entries, Node};
 pub use matrix::HiSparse;
-pub use node::NodeKind;
 pub(crate) use node::{Reference, Unit};
 pub use options::Options;
 pub use statistics::{LevelStatistics, NodeStatistics, Statistics};
 pub(crate) use tree::{BuiltTree, depth};
-pub use validate::{InvalidNode, NodeFault};

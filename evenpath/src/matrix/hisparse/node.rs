@@ -3,6 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use evenpath_kernels::hisparse::layout;
 
+use super::super::node_fault::NodeKind;
 use crate::Value;
 
 /// 16 bytes of a pool: the alignment of nodes and the unit of references.
@@ -18,53 +19,6 @@ pub(crate) const MAX_UNITS: usize = 1 << 30;
 
 /// Bytes of the entry count before a sparse node's coordinates.
 const COUNT_BYTES: usize = layout::COUNT_BYTES as usize;
-
-/// Storage kind of a node of [`HiSparse`](super::HiSparse). The discriminant is stored in the low bits of
-/// references.
-///
-/// ```
-/// use evenpath::hisparse::{self, NodeKind};
-/// use evenpath::{Csr, HiSparse};
-///
-/// let a: Csr<f32> = Csr::from_triplets(200, 200, [(0, 0, 1.0), (0, 1, 2.0), (150, 3, 2.0)])?;
-/// let tree: HiSparse<f32> = a.to_hisparse(hisparse::Options::default())?;
-///
-/// assert!(tree.nodes().all(|node| node.kind != NodeKind::Dense)); // they have few entries
-/// # Ok::<(), evenpath::error::MatrixError>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum NodeKind {
-    /// All d² slots, row by row.
-    Dense = layout::DENSE as isize,
-    /// COO₁: one entry.
-    Coo1 = layout::COO1 as isize,
-    /// COO₂: two entries, loaded together by one thread.
-    Coo2 = layout::COO2 as isize,
-    /// COO₄: three or more entries, loaded four at a time by one thread.
-    Coo4 = layout::COO4 as isize,
-}
-
-impl NodeKind {
-    /// All kinds, by discriminant.
-    pub const ALL: [Self; 4] = [Self::Dense, Self::Coo1, Self::Coo2, Self::Coo4];
-
-    /// The kind of a `d` x `d` node with `count` entries of type `T`: the sparse kind for that count, or dense if that is
-    /// smaller.
-    pub(crate) fn of<T>(count: usize, d: usize) -> Self {
-        // An invalid count, in a pool that is being checked, is dense, like a full node.
-        Self::ALL[layout::kind_of(count.min(d * d) as u32, d.ilog2(), size_of::<T>() as u32) as usize]
-    }
-
-    /// Units of a node of this kind.
-    pub(crate) fn units<T>(self, count: usize, d: usize) -> usize {
-        layout::units(self as u32, count as u32, d.ilog2(), size_of::<T>() as u32) as usize
-    }
-
-    /// Offset in bytes of the values of a sparse node, aligned for vector loads.
-    pub(crate) fn values_offset<T>(self, count: usize) -> usize {
-        layout::slots_offset(self as u32, count as u32, size_of::<T>() as u32) as usize
-    }
-}
 
 /// Offset in bytes of the end of a sparse node's coordinates.
 pub(crate) fn coordinates_end(count: usize) -> usize {

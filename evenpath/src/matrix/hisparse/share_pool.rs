@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bytemuck::Zeroable;
 
+use super::super::node_fault::NodeKind;
 use super::matrix::HiSparse;
-use super::node::{MAX_UNITS, NodeKind, Reference, StoredNode, Unit};
+use super::node::{MAX_UNITS, Reference, StoredNode, Unit};
 use super::tree::too_large;
 use crate::Value;
 use crate::matrix::MatrixError;

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::super::node_fault::NodeKind;
 use super::matrix::HiSparse;
-use super::node::{NodeKind, Reference, SlotContent, StoredNode, UNIT_BYTES, Unit};
+use super::node::{Reference, SlotContent, StoredNode, UNIT_BYTES, Unit};
 use crate::{Value, parallel};
 
 /// Nodes of one kind.

@@ -1,6 +1,7 @@
 //! From the shape of a tree to its pool: sizes, one allocation, then the nodes.
 
-use super::node::{self, MAX_UNITS, NodeKind, Reference, UNIT_BYTES, Unit};
+use super::super::node_fault::NodeKind;
+use super::node::{self, MAX_UNITS, Reference, UNIT_BYTES, Unit};
 use crate::matrix::MatrixError;
 use crate::memory::try_zeroed;
 use crate::{Value, parallel};

@@ -3,72 +3,14 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use thiserror::Error;
 
+use super::super::node_fault::{InvalidNode, NodeFault, NodeKind};
 use super::matrix::HiSparse;
-use super::node::{self, MAX_UNITS, NodeKind, Reference, SlotContent, StoredNode, UNIT_BYTES, Unit, unpack};
+use super::node::{self, MAX_UNITS, Reference, SlotContent, StoredNode, UNIT_BYTES, Unit, unpack};
 use super::tree::{self, BuiltTree, depth, level_span};
 use crate::matrix::{MatrixError, validate};
 use crate::memory::try_zeroed;
 use crate::{Value, parallel};
-
-/// Error in a node of a [`HiSparse`] pool. Rows and columns count from 0 within the node.
-///
-/// ```
-/// use evenpath::error::MatrixError;
-/// use evenpath::hisparse::NodeFault;
-/// use evenpath::HiSparse;
-///
-/// // A sparse leaf with an entry count of 0.
-/// match HiSparse::<f64, 32>::try_from_pool(32, 32, &[0; 16], 0x1) {
-///     Err(MatrixError::HiSparseNode(node)) => println!("{}: {}", node.offset, node.fault),
-///     other => unreachable!("{other:?}"),
-/// }
-/// ```
-#[derive(Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-#[allow(missing_docs)]
-pub enum NodeFault {
-    #[error("the first 16 bytes of a pool are reserved")]
-    Reserved,
-    #[error("it needs {bytes} bytes at this offset, but the pool has only {pool} in total")]
-    OutsidePool { bytes: u64, pool: u64 },
-    #[error("it has no entries: a reference to it must be null")]
-    Empty,
-    #[error("it has {count} entries, so it must be {expected:?} instead of {found:?}")]
-    Kind { count: usize, found: NodeKind, expected: NodeKind },
-    #[error("entry {entry} is at row {row}, column {col} of a {size} x {size} node")]
-    OutsideNode { entry: usize, row: usize, col: usize, size: usize },
-    #[error("the entry at row {row}, column {col} is outside the matrix")]
-    OutsideMatrix { row: usize, col: usize },
-    #[error("entry {entry} does not come after the one before it")]
-    NotAscending { entry: usize },
-    #[error("entry {entry} is a null reference")]
-    NullChild { entry: usize },
-    #[error("its padding at byte {byte} is not 0")]
-    Padding { byte: usize },
-    #[error("it overlaps another node, at byte {other} of the pool")]
-    Overlap { other: u64 },
-}
-
-/// An invalid node of a [`HiSparse`] pool: its location and the error.
-#[derive(Clone, PartialEq, Eq, Error)]
-#[error("node at byte {offset} of the pool, in level {level}, at row {row} and column {col}: {fault}")]
-#[non_exhaustive]
-pub struct InvalidNode {
-    /// Its offset in the pool, in bytes.
-    pub offset: u64,
-    /// The level, 0 for the root.
-    pub level: usize,
-    /// The first row that it covers, at one of its positions.
-    pub row: u64,
-    /// The first column that it covers there.
-    pub col: u64,
-    /// The error.
-    pub fault: NodeFault,
-}
-
-evenpath_simt::debug_as_message!(NodeFault, InvalidNode);
 
 /// Limits on the entries of a matrix: for any pool, and per byte of a larger one.
 const MAX_ENTRIES: u64 = 1 << 27;

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::padding::{self, PADDING, PaddingLimit, RowSlots, padded_arrays, slot_bytes};
-use super::{Csr, CsrView, InvalidSlicedEll, MatrixError, RowOrder, validate};
+use super::super::limits::PADDING;
+use super::super::padding::{self, RowSlots, padded_arrays, slot_bytes};
+use super::super::{Csr, CsrView, MatrixError, RowOrder, validate};
+use super::options::SlicedEllOptions;
+use super::refused::InvalidSlicedEll;
 use crate::{Offset, Value, parallel};
 
 /// A sparse matrix in sliced ELLPACK form: slices of `slice_height` consecutive rows, each stored like an
@@ -42,54 +45,6 @@ pub struct SlicedEll<V> {
     nnz: usize,
     /// Row lengths by position.
     row_lengths: Vec<u32>,
-}
-
-/// Options of [`Csr::to_sliced_ell`].
-///
-/// ```
-/// use evenpath::ell::SlicedEllOptions;
-/// use evenpath::Csr;
-///
-/// let a = Csr::from_triplets(64, 64, (0..64).map(|row| (row, row, 1.0)))?;
-/// let options = SlicedEllOptions::default().with_slice_height(16);
-/// assert_eq!(a.to_sliced_ell(options)?.slice_offsets(), [0, 16, 32, 48, 64]);
-/// # Ok::<(), evenpath::error::MatrixError>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SlicedEllOptions {
-    /// Rows per slice, C. Default: 32, the size of a warp.
-    pub slice_height: u32,
-    /// Rows per sorting window, σ. Default: 1, rows are not sorted.
-    pub sorting_scope: usize,
-    /// Limit on the memory of the padded rows.
-    pub limit: PaddingLimit,
-}
-
-impl Default for SlicedEllOptions {
-    fn default() -> Self {
-        Self { slice_height: 32, sorting_scope: 1, limit: PaddingLimit::default() }
-    }
-}
-
-impl SlicedEllOptions {
-    /// Sets the number of rows per slice.
-    #[must_use]
-    pub fn with_slice_height(self, slice_height: u32) -> Self {
-        Self { slice_height, ..self }
-    }
-
-    /// Sets the number of rows per sorting window.
-    #[must_use]
-    pub fn with_sorting_scope(self, sorting_scope: usize) -> Self {
-        Self { sorting_scope, ..self }
-    }
-
-    /// Sets the limit on padding.
-    #[must_use]
-    pub fn with_limit(self, limit: PaddingLimit) -> Self {
-        Self { limit, ..self }
-    }
 }
 
 impl<V: Value> SlicedEll<V> {
