@@ -1,8 +1,10 @@
-//! Matrix Market files read in parts, compared with the ordinary reader.
+//! Matrix Market files read and written in parts, compared with the ordinary reader and writer.
 
 use std::path::{Path, PathBuf};
 
-use evenpath::io::{ReadOptions, read_matrix_market};
+use evenpath::io::{
+    Field, Format, ReadOptions, Symmetry, WriteOptions, read_matrix_market, write_matrix_market_to,
+};
 use evenpath::{Csr, Value};
 use evenpath_distributed::{DistributedCsr, Error};
 
@@ -114,4 +116,101 @@ fn errors_are_named_on_all_ranks() {
             }
         }
     }
+}
+
+/// A 40 × 30 matrix with an empty row, a long one, and numbers of many digits.
+fn uneven(row: u64, entries: &mut Vec<(u64, f64)>) {
+    let columns = match row {
+        7 => 0..0,
+        3 => 0..30,
+        _ => row % 5..row % 5 + 3,
+    };
+    entries.extend(columns.map(|column| (column, (row as f64 + 0.1) / (column as f64 - 7.3))));
+}
+
+#[test]
+fn files_are_written_like_by_the_ordinary_writer() {
+    needs!("cpu");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.mtx");
+    for (rows, cols) in [(40, 30), (3, 30), (1, 30), (0, 5), (0, 0)] {
+        for field in [Field::Real, Field::Pattern, Field::Complex] {
+            let options = WriteOptions::default().with_field(field).with_comment("two\nlines");
+            for ranks in 1..=7 {
+                let whole = on_cpu(ranks)
+                    .run(|rank| {
+                        let a = DistributedCsr::from_fn(rank, rows, cols, uneven)?;
+                        a.write_matrix_market(&path, &options)?;
+                        a.gather(0)
+                    })
+                    .unwrap();
+                let whole = whole.into_iter().next().flatten().expect("rank 0 has it");
+                let mut expected = Vec::new();
+                write_matrix_market_to(&mut expected, whole.view(), options.clone()).unwrap();
+                let text = std::fs::read(&path).unwrap();
+                assert!(text == expected, "{rows} x {cols}, {field} on {ranks} ranks");
+            }
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "temporary files are left");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_stays() {
+    needs!("cpu");
+    let folder = tempfile::tempdir().expect("a folder");
+    let integers = WriteOptions::default().with_field(Field::Integer);
+    let cases = [
+        (
+            "a.mtx",
+            WriteOptions::default().with_format(Format::Array),
+            "coordinate general, but the options say array",
+        ),
+        ("a.mtx", WriteOptions::default().with_symmetry(Symmetry::Symmetric), "coordinate symmetric"),
+        ("a.mtx.gz", WriteOptions::default(), "gather the matrix to write a compressed file"),
+        ("folder", WriteOptions::default(), "not a file"),
+        // Only the last row has such a value: the other ranks have nothing to object to.
+        ("a.mtx", integers, "entry at row 40, column 1 is not a 64-bit integer"),
+        ("nowhere/a.mtx", WriteOptions::default(), "nowhere/a.mtx"),
+    ];
+    std::fs::create_dir(folder.path().join("folder")).unwrap();
+    std::fs::write(folder.path().join("a.mtx"), "before").unwrap();
+    std::fs::write(folder.path().join("a.mtx.gz"), "before").unwrap();
+    for (name, options, reason) in cases {
+        for ranks in [1, 3] {
+            let results = on_cpu(ranks).run_each(|rank| {
+                let last = |row, entries: &mut Vec<_>| entries.push((0, if row == 39 { 0.5 } else { 1.0 }));
+                DistributedCsr::from_fn(rank, 40, 1, last)?
+                    .write_matrix_market(folder.path().join(name), &options)
+            });
+            for result in results {
+                let error = result.unwrap_err().to_string();
+                assert!(error.contains(reason), "{name}: {error}");
+            }
+        }
+    }
+    assert_eq!(std::fs::read_to_string(folder.path().join("a.mtx")).unwrap(), "before");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "temporary files are left");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_keeps_its_permissions_and_links() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    needs!("cpu");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, link) = (folder.path().join("a.mtx"), folder.path().join("link.mtx"));
+    std::fs::write(&path, "before").unwrap();
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+    symlink(&path, &link).unwrap();
+    on_cpu(2)
+        .run(|rank| {
+            let a = DistributedCsr::from_fn(rank, 4, 4, |row, entries| entries.push((row, 1.0)))?;
+            a.write_matrix_market(&link, &WriteOptions::default())
+        })
+        .unwrap();
+    assert!(link.is_symlink());
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(read_matrix_market::<f64, u32>(&path).unwrap().nnz(), 4);
 }

@@ -4,6 +4,7 @@ mod build;
 mod cut_rows;
 mod divide;
 mod market;
+mod market_writer;
 mod matrix;
 mod travel;
 

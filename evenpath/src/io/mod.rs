@@ -68,6 +68,7 @@ mod reader;
 mod source;
 #[cfg(test)]
 mod tests;
+mod write_part;
 mod writer;
 
 pub use banner::{Field, Format, Symmetry};
@@ -83,4 +84,5 @@ pub use options::{Complex, Progress, ReadOptions, Stage};
 pub use part::{MatrixMarketPart, read_matrix_market_part};
 pub use read::{parse_matrix_market, read_coo, read_matrix_market};
 pub use reader::MatrixMarketReader;
+pub use write_part::{write_matrix_market_header_to, write_matrix_market_part_to};
 pub use writer::{WriteOptions, write_matrix_market, write_matrix_market_to};

@@ -75,6 +75,17 @@ impl WriteOptions {
     pub fn with_comment(self, comment: impl Into<String>) -> Self {
         Self { comment: comment.into(), ..self }
     }
+
+    /// Writes the banner and the comment.
+    pub(super) fn write_banner(&self, writer: &mut dyn Write) -> std::io::Result<()> {
+        let Self { format, field, symmetry, comment } = self;
+        writeln!(writer, "%%MatrixMarket matrix {format} {field} {symmetry}")?;
+        // Some programs treat a carriage return as the end of a line, and would read the rest of it as data.
+        for line in comment.lines().flat_map(|line| line.split('\r')) {
+            writeln!(writer, "% {line}")?;
+        }
+        Ok(())
+    }
 }
 
 /// Writes a Matrix Market file, compressed with gzip if its name ends in `.gz`.
@@ -143,22 +154,33 @@ pub fn write_matrix_market_to<V: Scalar, O: Offset>(
 }
 
 /// A matrix and options that have been checked against each other.
-struct Plan<'a, V, O> {
+pub(super) struct Plan<'a, V, O> {
     matrix: CsrView<'a, V, O>,
     options: WriteOptions,
+    /// The number that the first row has in the file, counted from 0.
+    first_row: usize,
     /// Transpose, for array format, which lists columns, and for checks of symmetry.
     transpose: Option<Csr<V, O>>,
 }
 
 impl<'a, V: Scalar, O: Offset> Plan<'a, V, O> {
     fn new(matrix: CsrView<'a, V, O>, options: WriteOptions) -> Result<Self, MatrixMarketError> {
+        Self::of_rows(matrix, 0, options)
+    }
+
+    /// Plans to write the rows of a matrix that begin with this one.
+    pub(super) fn of_rows(
+        matrix: CsrView<'a, V, O>,
+        first_row: usize,
+        options: WriteOptions,
+    ) -> Result<Self, MatrixMarketError> {
         check_threads()?;
         check_combination(options.format, options.field, options.symmetry)?;
         if options.field == Field::Integer {
-            check_integers(matrix, options.symmetry)?;
+            check_integers(matrix, first_row, options.symmetry)?;
         }
         if V::IS_COMPLEX && options.field == Field::Real {
-            check_real(matrix)?;
+            check_real(matrix, first_row)?;
         }
         let (symmetry, rows, cols) = (options.symmetry, matrix.nrows(), matrix.ncols());
         if symmetry != Symmetry::General && rows != cols {
@@ -174,18 +196,13 @@ impl<'a, V: Scalar, O: Offset> Plan<'a, V, O> {
         if let (Some(transpose), true) = (&transpose, options.symmetry != Symmetry::General) {
             check_symmetry(matrix, transpose.view(), options.symmetry)?;
         }
-        Ok(Self { matrix, options, transpose })
+        Ok(Self { matrix, options, first_row, transpose })
     }
 
     fn write(&self, writer: &mut dyn Write) -> std::io::Result<()> {
-        let WriteOptions { format, field, symmetry, comment } = &self.options;
-        writeln!(writer, "%%MatrixMarket matrix {format} {field} {symmetry}")?;
-        // Some programs treat a carriage return as the end of a line, and would read the rest of it as data.
-        for line in comment.lines().flat_map(|line| line.split('\r')) {
-            writeln!(writer, "% {line}")?;
-        }
+        self.options.write_banner(writer)?;
         let (rows, cols) = self.matrix.shape();
-        if *format == Format::Array {
+        if self.options.format == Format::Array {
             writeln!(writer, "{rows} {cols}")?;
             let Some(transpose) = &self.transpose else { return Ok(()) };
             let columns_at_once = 1 + BLOCK / rows.max(1);
@@ -194,6 +211,12 @@ impl<'a, V: Scalar, O: Offset> Plan<'a, V, O> {
             });
         }
         writeln!(writer, "{rows} {cols} {}", self.stored_entries())?;
+        self.write_entries(writer)
+    }
+
+    /// Writes the lines of the entries in coordinate format.
+    pub(super) fn write_entries(&self, writer: &mut dyn Write) -> std::io::Result<()> {
+        let rows = self.matrix.nrows();
         let rows_at_once = 1 + rows * BLOCK / (rows + self.matrix.nnz()).max(1);
         write_blocks(writer, rows, rows_at_once, |row, text| {
             self.coordinate_row(row, text);
@@ -224,7 +247,7 @@ impl<'a, V: Scalar, O: Offset> Plan<'a, V, O> {
             if !self.is_stored(row, column as usize) {
                 continue;
             }
-            text.extend_from_slice(number.format(row + 1).as_bytes());
+            text.extend_from_slice(number.format(self.first_row + row + 1).as_bytes());
             text.push(b' ');
             text.extend_from_slice(number.format(u64::from(column) + 1).as_bytes());
             if self.options.field != Field::Pattern {
@@ -304,6 +327,7 @@ fn unrepresentable(row: usize, column: usize, reason: &'static str) -> MatrixMar
 /// Checks that the written entries are integers of 64 bits, signed or unsigned.
 fn check_integers<V: Scalar, O: Offset>(
     matrix: CsrView<'_, V, O>,
+    first_row: usize,
     symmetry: Symmetry,
 ) -> Result<(), MatrixMarketError> {
     const POWER_63: f64 = 9_223_372_036_854_775_808.0;
@@ -317,16 +341,20 @@ fn check_integers<V: Scalar, O: Offset>(
     let not_whole = |row, column, value: V| !is_implied(row, column) && !is_whole(value.parts());
     match matrix.iter().find(|&(row, column, value)| not_whole(row, column, value)) {
         None => Ok(()),
-        Some((row, column, _)) => Err(unrepresentable(row, column, "is not a 64-bit integer")),
+        Some((row, column, _)) => Err(unrepresentable(first_row + row, column, "is not a 64-bit integer")),
     }
 }
 
 /// Checks that no value has an imaginary part.
-fn check_real<V: Scalar, O: Offset>(matrix: CsrView<'_, V, O>) -> Result<(), MatrixMarketError> {
+fn check_real<V: Scalar, O: Offset>(
+    matrix: CsrView<'_, V, O>,
+    first_row: usize,
+) -> Result<(), MatrixMarketError> {
     match matrix.iter().find(|&(_, _, value)| value.parts().1.to_f64() != 0.0) {
         None => Ok(()),
         Some((row, column, _)) => {
-            Err(unrepresentable(row, column, "has an imaginary part: write the matrix with Field::Complex"))
+            let reason = "has an imaginary part: write the matrix with Field::Complex";
+            Err(unrepresentable(first_row + row, column, reason))
         }
     }
 }
