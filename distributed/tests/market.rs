@@ -170,7 +170,7 @@ fn a_file_that_cannot_be_written_stays() {
         ("a.mtx.gz", WriteOptions::default(), "gather the matrix to write a compressed file"),
         ("folder", WriteOptions::default(), "not a file"),
         // Only the last row has such a value: the other ranks have nothing to object to.
-        ("a.mtx", integers, "entry at row 40, column 1 is not a 64-bit integer"),
+        ("a.mtx", integers, "row 40, column 1 is not a 64-bit integer"),
         ("nowhere/a.mtx", WriteOptions::default(), "nowhere/a.mtx"),
     ];
     std::fs::create_dir(folder.path().join("folder")).unwrap();
