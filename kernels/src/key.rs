@@ -75,3 +75,10 @@ pub fn packet_of<T: Element>(element: impl Fn(usize) -> T) -> Packet {
     }
     packet
 }
+
+/// Returns an element of a packet.
+#[device]
+pub fn element_of<T: Element>(packet: Packet, index: usize) -> T {
+    let (first, shift) = (index * T::SIZE / 8, index * T::SIZE % 8 * 8);
+    T::from_bits(T::Words::from_fn(|word| packet[first + word] >> shift))
+}

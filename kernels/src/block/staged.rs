@@ -1,9 +1,9 @@
 //! A tile in shared memory, copied from and to global memory.
 //!
 //! Copies bypass the registers, so that as many tiles can be in flight as shared memory holds.
-use evenpath_simt::{device, thread, Aligned16, Arena, Element, Global, GlobalMut, Packet, Shared, Words};
+use evenpath_simt::{device, thread, Aligned16, Arena, Element, Global, GlobalMut, Shared};
 
-use crate::key::packet_of;
+use crate::key::{element_of, packet_of};
 
 /// `BLOCK × ITEMS` elements in shared memory, `ITEMS` consecutive ones per thread.
 #[derive(Debug, Clone, Copy)]
@@ -108,11 +108,4 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> StagedTile<T, BLOCK, IT
             place += BLOCK as u32;
         }
     }
-}
-
-/// Returns an element of a packet.
-#[device]
-fn element_of<T: Element>(packet: Packet, index: usize) -> T {
-    let (first, shift) = (index * T::SIZE / 8, index * T::SIZE % 8 * 8);
-    T::from_bits(T::Words::from_fn(|word| packet[first + word] >> shift))
 }

@@ -8,6 +8,7 @@ use super::shape::{
     lanes, loads_whole_sectors, row_lanes, slots, sums, width, AnySize, BlockSize, Blocks16, Blocks2,
     Blocks3, Blocks4, Blocks5, Blocks6, Blocks8, MOST_SUMS, MOST_WIDTH,
 };
+use crate::key::element_of;
 use crate::pieces::{Pieces, Span};
 use crate::unroll::unroll;
 use crate::update::Update;
@@ -181,8 +182,7 @@ fn load_x<V: Float, B: BlockSize>(x: Global<V, Aligned16>, index: usize) -> [V; 
     if const { width::<V, B>() * V::SIZE == 16 } {
         let packet = x.load_16(index);
         for at in 0..count {
-            let bits = at * V::SIZE * 8;
-            loaded[at] = V::from_bits(packet[bits / 64] >> (bits % 64));
+            loaded[at] = element_of(packet, at);
         }
     } else {
         for at in 0..count {

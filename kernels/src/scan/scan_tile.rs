@@ -59,7 +59,9 @@ pub(super) fn scan_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize,
     }
     tile.elements.replace(items);
     let before = tile.look_back(around.total);
-    tile.elements.store(target.skip_aligned(tile.first), tile.len, |place, element| {
+    // Compared with a full tile's again: the first comparison's result would take a register all along.
+    let len = if P::SEGMENTED { thread::opaque(tile.len) } else { tile.len };
+    tile.elements.store(target.skip_aligned(tile.first), len, |place, element| {
         let is_open = !P::SEGMENTED || place < around.first_head;
         flipped::<V, P>(if is_open { P::combine(before.value, element) } else { element }, flip)
     });

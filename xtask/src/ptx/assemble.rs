@@ -27,29 +27,10 @@ pub struct Usage {
     pub shared: u32,
 }
 
-/// Kernels that spill a few registers, and are yet to be mended: their tiles or their registers per thread are too many.
-const KNOWN: [&str; 7] = [
-    "segmented_min_f64_by_u32",
-    "segmented_min_f64_by_u64",
-    "spgemm_hash_fill_c64_u32",
-    "spgemm_masked_multiply_c64_u32",
-    "spgemm_masked_multiply_c64_u64",
-    "spmm_bsr_f32_u32",
-    "spmm_bsr_f32_u64",
-];
-
-/// Maximum bytes of local memory of those kernels, in each respect.
-const MOST_BYTES: u32 = 32;
-
 impl Usage {
     /// Returns whether the kernel uses local memory.
     pub fn spills(&self) -> bool {
         self.stack + self.spill_stores + self.spill_loads > 0
-    }
-
-    /// Returns whether the kernel is known to use local memory, and uses little.
-    fn is_known(&self) -> bool {
-        KNOWN.contains(&&*self.entry) && self.stack.max(self.spill_stores).max(self.spill_loads) <= MOST_BYTES
     }
 }
 
@@ -77,7 +58,7 @@ pub fn find() -> Option<PathBuf> {
 ///
 /// # Errors
 ///
-/// If ptxas rejects a module, or a kernel uses local memory and is not one of those that are known to.
+/// If ptxas rejects a module, or a kernel uses local memory.
 pub fn folder(ptxas: &Path, folder: &Path, mut report: impl FnMut(&str, &Usage)) -> Result<()> {
     let names: Vec<String> = folder::read(folder)?.into_keys().filter(|name| folder::is_ptx(name)).collect();
     let usages: Vec<_> = names
@@ -88,7 +69,7 @@ pub fn folder(ptxas: &Path, folder: &Path, mut report: impl FnMut(&str, &Usage))
     for (name, usages) in names.iter().zip(usages) {
         for usage in usages? {
             report(name, &usage);
-            if usage.spills() && !usage.is_known() {
+            if usage.spills() {
                 spilling.push(format!("{name}: {usage}"));
             }
         }
@@ -174,8 +155,6 @@ ptxas info    : Used 255 registers, used 0 barriers
             shared: 0,
         };
         assert_eq!(usages[1], f64);
-        assert!(usages[1].spills() && !usages[1].is_known());
-        let known = Usage { entry: KNOWN[0].into(), stack: MOST_BYTES, ..Usage::default() };
-        assert!(known.is_known() && !Usage { stack: MOST_BYTES + 1, ..known }.is_known());
+        assert!(usages[1].spills());
     }
 }

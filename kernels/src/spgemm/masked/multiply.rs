@@ -32,7 +32,8 @@ kernel! {
     body: SpgemmMaskedMultiply::multiply::<BLOCK>;
     entries: {
         spgemm_masked_multiply_{V}_{O} in spgemm_masked_{V}: V in [f32, f64], O in [u32, u64], 128 x 1;
-        spgemm_masked_multiply_{V}_{O} in spgemm_masked_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 128 x 1;
+        spgemm_masked_multiply_{V}_{O} in spgemm_masked_{V}:
+            (V, R) in [(Complex<f32> as c32, 0), (Complex<f64> as c64, 7)], O in [u32, u64], 128 x 1 resident R;
         semiring_masked_multiply_{V}_{O} in semiring_masked_plus_times:
             V in [InPlusTimes<u32> as plus_times_u32, InPlusTimes<u64> as plus_times_u64], O in [u32, u64], 128 x 1;
         semiring_masked_multiply_{V}_{O} in semiring_masked_min_plus:

@@ -84,7 +84,8 @@ kernel! {
     body: SpgemmHashFill::fill_rows::<BLOCK>;
     entries: {
         spgemm_hash_fill_{V}_{O} in spgemm_fill_{V}_{O}: V in [f32, f64], O in [u32, u64], 256 x 1;
-        spgemm_hash_fill_{V}_{O} in spgemm_fill_{V}_{O}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 256 x 1;
+        spgemm_hash_fill_{V}_{O} in spgemm_fill_{V}_{O}:
+            (V, R) in [(Complex<f32> as c32, 0), (Complex<f64> as c64, 3)], O in [u32, u64], 256 x 1 resident R;
         semiring_spgemm_hash_{V}_{O} in semiring_spgemm_plus_times:
             V in [InPlusTimes<u32> as plus_times_u32, InPlusTimes<u64> as plus_times_u64], O in [u32, u64], 256 x 1;
         semiring_spgemm_hash_{V}_{O} in semiring_spgemm_min_plus:
