@@ -7,6 +7,7 @@
 
 mod drive;
 mod structure;
+mod triangular;
 
 use evenpath::assembly::{AssemblyOptions, AssemblyPlan};
 use evenpath::csr::{Filter, Reduction};

@@ -50,6 +50,7 @@ mod spmv;
 mod stack;
 mod streams;
 mod threads;
+mod triangular;
 mod unsorted;
 mod vector;
 mod vector_functions;

@@ -39,6 +39,7 @@
 //! | [`spmv`], [`spmm`] | sparse matrix times dense vector or matrix, also with the transpose |
 //! | [`spgemm`], [`spadd`] | products, sums and masks of sparse matrices |
 //! | [`semiring`] | products with other sums and products, such as minimum and sum |
+//! | [`triangular`] | solutions of triangular systems |
 //! | [`graph`] | searches, paths, components, triangles, ranks and cores of graphs |
 //! | [`assembly`] | matrices from triplets or finite elements, again with new values |
 //! | [`vector`] | sums, inner products and functions of dense vectors |
@@ -214,6 +215,14 @@ pub mod spgemm {
 pub mod spadd {
     pub use crate::op::{ElementwisePlan, ElementwisePlanInfo, SpaddMethod};
     pub use crate::operation::Elementwise;
+}
+
+/// Solutions of triangular systems, op(T)·x = αb: [`DeviceCsr::plan_triangular_solve`] on a device,
+/// [`CsrView::solve_triangular`](csr::CsrView::solve_triangular) in host memory.
+pub mod triangular {
+    pub use crate::op::{
+        Diagonal, Triangle, TriangularMethod, TriangularOptions, TriangularPlan, TriangularPlanInfo,
+    };
 }
 
 // Names that modules of this crate import from each other.

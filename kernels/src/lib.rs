@@ -47,6 +47,7 @@ pub mod spmv;
 pub mod spmv_batch;
 pub mod stack;
 pub mod testing;
+pub mod triangular;
 mod unroll;
 pub mod update;
 pub mod vector;

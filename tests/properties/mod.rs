@@ -12,6 +12,7 @@ mod semirings;
 mod sequences;
 mod structure;
 mod table;
+mod triangular;
 
 use std::collections::BTreeSet;
 

@@ -35,6 +35,8 @@ use super::structure::{
     block_diagonal, copy, from_blocks, hstack, kronecker, permute, select_columns, submatrix, vstack,
 };
 
+use super::triangular::{solve_by_levels, solve_many, solve_transposed, solve_triangular};
+
 /// Copies a result to the host, as bytes.
 pub(super) type Download = Box<dyn FnOnce() -> Vec<u8>>;
 /// Runs an operation once.
@@ -115,6 +117,10 @@ fn on_matrices() -> Vec<Operation> {
         "SpMM, CSR, complex", "`DeviceCsr::plan_spmm`", complex_spmm [c32 c64] [u32 u64] true, true, true;
         "SpMM, HiSparse", "`DeviceHiSparse::plan_spmm`", spmm_tree [f32 f64] [] true, true, true;
         "SDDMM, CSR", "`DeviceCsr::plan_sddmm`", sddmm [f16 bf16 f32 f64] [u32 u64] true, true, true;
+        "triangular solve, CSR", "`DeviceCsr::plan_triangular_solve`", solve_triangular [f32 f64] [u32 u64] true, true, true;
+        "triangular solve, by levels", "`DeviceCsr::plan_triangular_solve`", solve_by_levels [f32 f64] [u32 u64] true, true, true;
+        "triangular solve, transposed", "`DeviceCsr::plan_triangular_solve`", solve_transposed [f32 f64] [u32 u64] true, true, true;
+        "triangular solve, many right-hand sides", "`TriangularPlan::solve_many`", solve_many [f32 f64] [u32 u64] true, true, true;
         "SpGEMM, row tiles", "`DeviceCsr::spgemm`", spgemm_row_tiles [f32 f64] [u32 u64] false, false, true;
         "SpGEMM, row-wise", "`DeviceCsr::plan_spgemm`", spgemm_row_wise [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, row-wise, complex", "`DeviceCsr::plan_spgemm`", complex_spgemm [c32 c64] [u32 u64] false, true, true;

@@ -25,6 +25,7 @@ mod spmm;
 mod spmv;
 mod spmv_batch;
 mod spmv_transposed;
+mod triangular;
 mod vector;
 
 pub(crate) use assembly::{FixedColumns, TripletIndices, TripletPart, sum_runs};
@@ -46,4 +47,5 @@ pub(crate) use spmm::{Dense, DenseMut, spmm, spmm_bsr, spmm_tasks};
 pub(crate) use spmv::{SpmvCut, SpmvGroups, SpmvTiles, spmv};
 pub(crate) use spmv_batch::{SpmvBatch, SpmvBatchOperands};
 pub(crate) use spmv_transposed::{spmv_transposed, spmv_transposed_pieces};
+pub(crate) use triangular::{Triangle, solve_triangle};
 pub(crate) use vector::{axpby, divide_elements, dot, extreme, iota, map, multiply_elements, norm2, sum};

@@ -31,6 +31,7 @@ mod sort_rows;
 mod stack;
 mod submatrix;
 pub(crate) mod transpose;
+pub(crate) mod transposed_copy;
 pub(crate) mod values;
 
 pub use bsr::DeviceBsr;

@@ -21,17 +21,6 @@ pub(crate) struct Transpose<V: Scalar, O: Offset> {
     pub(crate) permutation: DeviceVec<u32>,
 }
 
-impl<V: Scalar, O: Offset> Transpose<V, O> {
-    /// Updates the values of the transpose, given in the order of the matrix's nonzeros.
-    pub(crate) fn update(&self, values: &DeviceSlice<V>) -> Result<(), OpError> {
-        // SAFETY: the permutation's elements are the indices of the matrix's nonzeros, each of which has a
-        // value, there and in the transpose; all are on the matrix's device.
-        self.matrix
-            .shared_values()
-            .write(|own| unsafe { vector::gather_into(values, &self.permutation, own) })
-    }
-}
-
 impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// Returns Aᵀ, for A of m rows and n columns a matrix of n rows and m columns, in its own memory: later
     /// changes of A's values do not affect it. Its rows are sorted; duplicates keep their order, and there

@@ -12,6 +12,7 @@ mod spmm;
 mod spmv;
 mod spmv_batch;
 mod spmv_transposed;
+mod triangular;
 
 pub use assembly::{AssemblyOptions, AssemblyPlan, AssemblyPlanInfo};
 pub use sddmm::{SddmmPlan, SddmmPlanInfo};
@@ -26,4 +27,7 @@ pub use spmv::{SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, Spm
 pub use spmv_batch::{SpmvBatchPlan, SpmvBatchPlanInfo};
 pub use spmv_transposed::{
     SpmvTransposedMethod, SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo,
+};
+pub use triangular::{
+    Diagonal, Triangle, TriangularMethod, TriangularOptions, TriangularPlan, TriangularPlanInfo,
 };

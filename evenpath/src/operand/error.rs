@@ -162,6 +162,22 @@ pub enum OpError {
         /// The first column that is not greater than its predecessor.
         column: u32,
     },
+    /// A row of a triangular system has no entry on the diagonal.
+    #[error("{operand} has no entry on the diagonal in row {row}")]
+    MissingDiagonal {
+        /// Name of the matrix, `A`.
+        operand: &'static str,
+        /// The first such row.
+        row: usize,
+    },
+    /// An entry on the diagonal of a triangular system is zero.
+    #[error("the entry of {operand} on the diagonal is zero in row {row}")]
+    ZeroPivot {
+        /// Name of the matrix, `A`.
+        operand: &'static str,
+        /// The first such row.
+        row: usize,
+    },
     /// A vertex does not exist.
     #[error("vertex {vertex} is out of range: the graph has {vertices} vertices")]
     VertexOutOfRange {

@@ -23,6 +23,7 @@ pub mod tagged_sums;
 pub mod tile_prefix;
 pub mod tile_scan;
 pub mod two_sequences;
+pub mod waiting;
 pub mod warp_search;
 
 pub use index::Index;

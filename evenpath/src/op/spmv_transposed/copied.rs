@@ -1,12 +1,9 @@
-use std::sync::{Arc, Weak};
-
-use parking_lot::Mutex;
+use std::sync::Arc;
 
 use super::schedule::{HeldBytes, SpmvTransposedSchedule};
-use crate::device::{DeviceError, DeviceVec};
+use crate::device::DeviceError;
 use crate::format::DeviceCsr;
-use crate::format::transpose::{Transpose, transpose};
-use crate::format::values::{CopyState, ValueCopy};
+use crate::format::transposed_copy::TransposedCopy;
 use crate::op::product::SpmvCall;
 use crate::op::{SpmvOptions, SpmvPlan, SpmvPlanInfo};
 use crate::operand::OpError;
@@ -18,46 +15,22 @@ pub(super) struct Copied<V: Value, O: Offset> {
     plan: SpmvPlan<V, O>,
 }
 
-/// The transpose, whose values follow those of the matrix.
-struct TransposedCopy<V: Value, O: Offset> {
-    transpose: Transpose<V, O>,
-    state: Mutex<CopyState>,
-}
-
-impl<V: Value, O: Offset> ValueCopy<V> for TransposedCopy<V, O> {
-    fn refresh(&self, values: &DeviceVec<V>, version: u64) -> Result<(), OpError> {
-        let mut state = self.state.lock();
-        self.transpose.update(values)?;
-        state.refreshed(values, version);
-        Ok(())
-    }
-}
-
 impl<V: Value, O: Offset> Copied<V, O> {
     pub(super) fn new(matrix: &DeviceCsr<V, O>, spmv: SpmvOptions) -> Result<Self, OpError> {
-        let values = matrix.values_now();
-        let transpose = transpose(matrix, &values)?;
-        let plan = transpose.matrix.plan_spmv(spmv)?;
-        let copy = Arc::new(TransposedCopy { transpose, state: Mutex::new(values.copy_state()) });
-        let weak: Weak<TransposedCopy<V, O>> = Arc::downgrade(&copy);
-        matrix.shared_values().follow(weak);
+        let copy = TransposedCopy::new(matrix)?;
+        let plan = copy.matrix().plan_spmv(spmv)?;
         Ok(Self { copy, plan })
     }
 }
 
 impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Copied<V, O> {
     fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
-        let values = matrix.values_now();
-        let state = *self.copy.state.lock();
-        if state.is_stale(values.version()) {
-            self.copy.refresh(&values, values.version())?;
-        }
+        self.copy.current(matrix)?;
         self.plan.run(alpha, x, beta, y)
     }
 
     fn bytes(&self) -> HeldBytes {
-        let Transpose { matrix, permutation } = &self.copy.transpose;
-        HeldBytes { held: matrix.bytes() + permutation.bytes() + self.plan.workspace_bytes(), run: 0 }
+        HeldBytes { held: self.copy.bytes() + self.plan.workspace_bytes(), run: 0 }
     }
 
     fn copy(&self) -> Result<Option<SpmvPlanInfo>, DeviceError> {

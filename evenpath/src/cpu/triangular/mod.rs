@@ -1,0 +1,8 @@
+//! Solutions of triangular systems.
+
+mod solve;
+mod sums;
+mod triangle;
+
+pub(crate) use solve::solve_triangle;
+pub(crate) use triangle::Triangle;

@@ -1,0 +1,39 @@
+//! Sums in the order of the kernels.
+
+use evenpath_kernels::triangular::{MAX_UNCUT, PIECE_LEN};
+
+use crate::Value;
+
+/// Most lanes of a row.
+const MAX_LANES: usize = 32;
+
+/// Returns the sum of the terms of a row. Terms of long rows are summed in pieces first.
+pub(super) fn row_sum<V: Value>(lanes: usize, len: usize, term: impl Fn(usize) -> V) -> V {
+    if len <= MAX_UNCUT as usize {
+        return lane_sum(lanes, len, term);
+    }
+    let piece = PIECE_LEN as usize;
+    let sums: Vec<V> = (0..len.div_ceil(piece))
+        .map(|at| lane_sum(lanes, piece.min(len - at * piece), |index| term(at * piece + index)))
+        .collect();
+    lane_sum(lanes, sums.len(), |at| sums[at])
+}
+
+/// Returns the sum of every `lanes`-th term for each lane, added up by halves.
+fn lane_sum<V: Value>(lanes: usize, len: usize, term: impl Fn(usize) -> V) -> V {
+    if lanes == 1 {
+        return (0..len).fold(V::ZERO, |sum, at| sum + term(at));
+    }
+    let mut sums = [V::ZERO; MAX_LANES];
+    for at in 0..len {
+        sums[at & (lanes - 1)] += term(at);
+    }
+    let mut half = lanes / 2;
+    while half > 0 {
+        for lane in 0..half {
+            sums[lane] += sums[lane + half];
+        }
+        half /= 2;
+    }
+    sums[0]
+}

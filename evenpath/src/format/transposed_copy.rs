@@ -1,0 +1,96 @@
+//! A transpose that follows the values of its matrix.
+
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+
+use super::DeviceCsr;
+use super::csr::DevicePattern;
+use super::transpose::{Transpose, by_column, check_countable, transpose};
+use super::values::{CopyState, ValueCopy};
+use crate::device::{DeviceKind, DeviceVec};
+use crate::operand::{OpError, Pairs};
+use crate::sequence::{sort, vector};
+use crate::{Offset, Value, cpu};
+
+/// The transpose of a matrix. Its values are those of the matrix when it is [`current`](Self::current).
+pub(crate) struct TransposedCopy<V: Value, O: Offset> {
+    transpose: Transpose<V, O>,
+    state: Mutex<CopyState>,
+}
+
+impl<V: Value, O: Offset> ValueCopy<V> for TransposedCopy<V, O> {
+    fn refresh(&self, values: &DeviceVec<V>, version: u64) -> Result<(), OpError> {
+        let mut state = self.state.lock();
+        let Transpose { matrix, permutation } = &self.transpose;
+        matrix.shared_values().write(|own| {
+            if let (Some(values), Some(permutation), Some(own)) =
+                (values.host_slice(), permutation.host_slice(), own.host_slice_mut())
+            {
+                cpu::gather(values, permutation, V::ONE, V::ZERO, own);
+                return Ok(());
+            }
+            // SAFETY: the permutation's elements are the indices of the matrix's nonzeros, each of which has a
+            // value, there and in the transpose; all are on the matrix's device.
+            unsafe { vector::gather_into(values, permutation, own) }
+        })?;
+        state.refreshed(values, version);
+        Ok(())
+    }
+}
+
+impl<V: Value, O: Offset> TransposedCopy<V, O> {
+    /// Transposes a matrix.
+    pub(crate) fn new(matrix: &DeviceCsr<V, O>) -> Result<Arc<Self>, OpError> {
+        let values = matrix.values_now();
+        let transpose = match matrix.device().kind() {
+            DeviceKind::Cpu => transpose_on_cpu(matrix, &values)?,
+            DeviceKind::Simulated | DeviceKind::Cuda(_) => transpose(matrix, &values)?,
+        };
+        let copy = Arc::new(Self { transpose, state: Mutex::new(values.copy_state()) });
+        let weak: Weak<Self> = Arc::downgrade(&copy);
+        matrix.shared_values().follow(weak);
+        Ok(copy)
+    }
+
+    /// The transpose, with the values that it had last.
+    pub(crate) fn matrix(&self) -> &DeviceCsr<V, O> {
+        &self.transpose.matrix
+    }
+
+    /// Returns the transpose of the matrix that it was made of, with the values that this has now.
+    pub(crate) fn current(&self, matrix: &DeviceCsr<V, O>) -> Result<&DeviceCsr<V, O>, OpError> {
+        let values = matrix.values_now();
+        let state = *self.state.lock();
+        if state.is_stale(values.version()) {
+            self.refresh(&values, values.version())?;
+        }
+        Ok(self.matrix())
+    }
+
+    /// Bytes of device memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.transpose.matrix.bytes() + self.transpose.permutation.bytes()
+    }
+}
+
+/// Computes the transpose and its permutation on the CPU.
+fn transpose_on_cpu<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    values: &DeviceVec<V>,
+) -> Result<Transpose<V, O>, OpError> {
+    let nonzeros = check_countable(matrix)?;
+    let (device, pattern) = (matrix.device(), matrix.pattern());
+    let numbers = vector::iota(device, nonzeros)?;
+    let columns = Pairs::new(&pattern.column_indices, &numbers);
+    let (_, permutation) = sort::pairs(columns, by_column(pattern.cols))?;
+    let transposed = match pattern.host_view(values) {
+        Some(view) => view.transpose()?,
+        None => return Err(OpError::NotOfPlan),
+    };
+    let (row_offsets, column_indices, values) = transposed.into_parts();
+    let (row_offsets, column_indices) = (device.adopt(row_offsets)?, device.adopt(column_indices)?);
+    let pattern = DevicePattern::new(pattern.cols, pattern.rows, row_offsets, column_indices);
+    let matrix = DeviceCsr::from_valid(pattern, device.adopt(values)?);
+    Ok(Transpose { matrix, permutation })
+}

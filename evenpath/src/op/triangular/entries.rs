@@ -1,0 +1,87 @@
+//! The entries and levels of the rows of a triangle, on a device with kernels.
+
+use evenpath_kernels::triangular::{FindLevels, FindTriangle, TriangleEntries};
+
+use crate::Offset;
+use crate::device::DeviceVec;
+use crate::format::csr::DevicePattern;
+use crate::operand::OpError;
+
+/// Maximum number of rows, so that 32 bits hold the steps of rows and pieces.
+pub(in crate::op) const MAX_ROWS: usize = 1 << 30;
+
+/// The entries of each row of a triangle, the diagonal left out.
+pub(in crate::op) struct Entries<O: Offset> {
+    pub(in crate::op) begins: DeviceVec<O>,
+    pub(in crate::op) lengths: DeviceVec<u32>,
+    is_upper: bool,
+}
+
+impl<O: Offset> Entries<O> {
+    /// The entries as a kernel argument.
+    pub(in crate::op) fn view(&self) -> TriangleEntries<O> {
+        TriangleEntries {
+            begins: self.begins.as_global(),
+            lengths: self.lengths.as_global(),
+            count: self.lengths.len() as u32,
+            is_upper: u32::from(self.is_upper),
+        }
+    }
+}
+
+/// Counts of a triangle.
+pub(in crate::op) struct Found {
+    /// The first row without an entry on the diagonal.
+    pub(in crate::op) missing: Option<usize>,
+    /// Number of entries, the diagonal left out.
+    pub(in crate::op) count: u64,
+    /// Number of pieces of long rows.
+    pub(in crate::op) pieces: usize,
+}
+
+/// Finds the entries of each row of a square, canonical pattern. Waits for the device.
+pub(in crate::op) fn find_entries<O: Offset>(
+    pattern: &DevicePattern<O>,
+    is_upper: bool,
+) -> Result<(Entries<O>, Found), OpError> {
+    let device = pattern.row_offsets.device();
+    let launch = device.kernel().threads(pattern.rows)?;
+    let (mut begins, mut lengths) =
+        (device.uninitialized(pattern.rows)?, device.uninitialized(pattern.rows)?);
+    let mut found = device.zeros::<u64>(3)?;
+    let kernel = FindTriangle {
+        pattern: pattern.view(),
+        begins: begins.as_global_mut(),
+        lengths: lengths.as_global_mut(),
+        found: found.as_global_mut(),
+        is_upper: u32::from(is_upper),
+    };
+    // SAFETY: the pattern is square and canonical, there is an element for each row, and three words; buffers are freed in the
+    // stream's order.
+    unsafe { launch.launch(kernel) }?;
+    let [missing, count, pieces] = found.first()?;
+    let found = Found { missing: (missing > 0).then_some(!missing as usize), count, pieces: pieces as usize };
+    Ok((Entries { begins, lengths, is_upper }, found))
+}
+
+/// Finds the level of each row, with so many lanes for each.
+pub(in crate::op) fn find_levels<O: Offset>(
+    pattern: &DevicePattern<O>,
+    entries: &Entries<O>,
+    lanes: u32,
+) -> Result<DeviceVec<u32>, OpError> {
+    let device = pattern.row_offsets.device();
+    let launch = device.kernel().threads(pattern.rows * lanes as usize)?;
+    let (mut levels, mut drawn) = (device.zeros(pattern.rows)?, device.zeros(1)?);
+    let kernel = FindLevels {
+        entries: entries.view(),
+        column_indices: pattern.view().column_indices,
+        levels: levels.as_global_mut(),
+        drawn: drawn.as_global_mut(),
+        lanes,
+    };
+    // SAFETY: the entries are those of the pattern's triangle, whose columns are numbers of rows; there are `lanes` threads for each
+    // row, and levels and the counter are zero; buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }?;
+    Ok(levels)
+}

@@ -1,0 +1,18 @@
+//! Solutions of triangular systems, row by row, each after the rows that its entries refer to.
+//!
+//! Rows are sorted by *level*: a row is one level above the highest of the rows that it needs. Rows of one level do not need each
+//! other (Naumov, NVIDIA technical report NVR-2011-001, 2011). Long rows are cut into pieces, which other groups of lanes sum. Rows
+//! and pieces are *units*; the pieces of a row are a *step* before it.
+
+mod by_levels;
+mod by_tickets;
+mod levels;
+mod triangle;
+
+pub use by_levels::SolveLevels;
+pub use by_tickets::{SolveByTickets, Systems};
+pub use levels::FindLevels;
+pub use triangle::{
+    pieces_of, FindTriangle, FindZeroPivots, NumberPieces, OrderTriangle, SortedTriangle, TriangleEntries,
+    MAX_UNCUT, PIECE_LEN,
+};

@@ -1,0 +1,56 @@
+//! Solutions of triangular systems.
+
+use evenpath::triangular::{TriangularMethod, TriangularOptions, TriangularPlan};
+use evenpath::{Csr, Device, DeviceDense, Layout, Offset, Value};
+
+use super::operations::{Run, bytes, matrix, numbers, product};
+
+const COLUMNS: usize = 5;
+
+/// Makes a plan for the sum of a matrix and a diagonal.
+fn plan<V: Value, O: Offset>(
+    device: &Device,
+    options: TriangularOptions,
+    uploaded: &mut dyn FnMut(),
+) -> (TriangularPlan<V, O>, usize) {
+    let a: Csr<V> = matrix::<V, u32>();
+    let diagonal = Csr::from_diagonal(&vec![V::from_f64(7.0); a.nrows()]).expect("a diagonal");
+    let a = a.spadd(V::from_f64(0.01), &diagonal, V::ONE).expect("a sum");
+    let a = device.upload(&a.try_into_offsets::<O>().expect("few")).expect("upload");
+    uploaded();
+    (a.plan_triangular_solve(options).expect("plan"), a.nrows())
+}
+
+fn solve<V: Value, O: Offset>(
+    device: &Device,
+    options: TriangularOptions,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
+    let (plan, rows) = plan::<V, O>(device, options, uploaded);
+    let b = device.upload(&numbers::<V>(rows)).expect("upload");
+    product(device, rows, b, move |b, x| plan.solve(V::ONE, b, x))
+}
+
+pub(super) fn solve_triangular<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    solve::<V, O>(device, TriangularOptions::default().with_method(TriangularMethod::Tickets), uploaded)
+}
+
+pub(super) fn solve_by_levels<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    solve::<V, O>(device, TriangularOptions::default().with_method(TriangularMethod::Levels), uploaded)
+}
+
+pub(super) fn solve_transposed<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    solve::<V, O>(device, TriangularOptions::default().with_transposed(true), uploaded)
+}
+
+pub(super) fn solve_many<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let (plan, rows) = plan::<V, O>(device, TriangularOptions::default(), uploaded);
+    let b = device.upload(&numbers::<V>(rows * COLUMNS)).expect("upload");
+    let b = DeviceDense::try_new(b, rows, COLUMNS, Layout::RowMajor).expect("a matrix");
+    let device = device.clone();
+    Box::new(move || {
+        let mut x = device.zeros_dense(rows, COLUMNS, Layout::ColumnMajor)?;
+        plan.solve_many(V::ONE, &b, &mut x)?;
+        Ok(Box::new(move || bytes(&x.download().expect("a download"))))
+    })
+}

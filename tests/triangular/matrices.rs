@@ -1,0 +1,77 @@
+//! Matrices with triangles of all shapes. Their diagonals dominate, so that solutions stay small.
+
+use evenpath::{Csr, Offset, Value};
+
+/// Makes a matrix of n rows of the positions of `entries`, duplicates left out, and a diagonal.
+pub(super) fn with_entries<V: Value, O: Offset>(
+    n: usize,
+    entries: impl IntoIterator<Item = (usize, usize)>,
+) -> Csr<V, O> {
+    let mut positions: Vec<_> = entries.into_iter().filter(|(row, column)| row != column).collect();
+    positions.extend((0..n).map(|row| (row, row)));
+    positions.sort_unstable();
+    positions.dedup();
+    let mut lengths = vec![0; n];
+    positions.iter().for_each(|&(row, column)| {
+        lengths[row] += 1;
+        lengths[column] += usize::from(row != column);
+    });
+    let triplets = positions.into_iter().map(|(row, column)| {
+        let number = ((row * 31 + column * 17 + 5) % 41) as f64 / 41.0 - 0.4;
+        let value =
+            if row == column { 1.5 + number } else { number / lengths[row].max(lengths[column]) as f64 };
+        (row, column, V::from_f64(value))
+    });
+    Csr::<V>::from_triplets(n, n, triplets).expect("inside").try_into_offsets().expect("few entries")
+}
+
+/// Positions that look random, on both sides of the diagonal; some rows are long.
+pub(super) fn scattered(n: usize, count: usize) -> Vec<(usize, usize)> {
+    let mut state = 12_345_u64;
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let pairs = (0..count).map(|at| {
+        let row = if at % 5 == 0 { next(n / 10 + 1) * 9 % n } else { next(n) };
+        (row, next(n))
+    });
+    pairs.collect()
+}
+
+/// The 5-point stencil.
+pub(super) fn grid(side: usize) -> Vec<(usize, usize)> {
+    let number = |i: usize, j: usize| i * side + j;
+    let cells = (0..side).flat_map(|i| (0..side).map(move |j| (i, j)));
+    let down = cells.clone().filter(|&(i, _)| i + 1 < side).map(|(i, j)| (number(i, j), number(i + 1, j)));
+    let right = cells.filter(|&(_, j)| j + 1 < side).map(|(i, j)| (number(i, j), number(i, j + 1)));
+    down.chain(right).flat_map(|(a, b)| [(a, b), (b, a)]).collect()
+}
+
+/// Matrices by name.
+pub(super) fn shapes<V: Value, O: Offset>() -> Vec<(&'static str, Csr<V, O>)> {
+    let chain = (1..90).flat_map(|row| [(row, row - 1), (row - 1, row)]);
+    let arrow = (1..150).flat_map(|row| [(row, 0), (0, row), (149, row), (row, 149)]);
+    let dense = (0..45).flat_map(|row| (0..45).map(move |column| (row, column)));
+    let blocks = (0..130).flat_map(|row| (0..row % 10).map(move |back| (row, row - back)));
+    vec![
+        ("empty", with_entries(0, [])),
+        ("of one row", with_entries(1, [])),
+        ("diagonal", with_entries(300, [])),
+        ("two rows", with_entries(2, [(1, 0), (0, 1)])),
+        ("a chain", with_entries(90, chain)),
+        ("an arrow", with_entries(150, arrow)),
+        ("dense", with_entries(45, dense)),
+        ("blocks", with_entries(130, blocks)),
+        ("a grid", with_entries(144, grid(12))),
+        ("scattered", with_entries(333, scattered(333, 2000))),
+    ]
+}
+
+/// A matrix with rows that are cut into pieces, around the lengths where they are.
+pub(super) fn long_rows<V: Value, O: Offset>() -> Csr<V, O> {
+    let row = |row: usize, len: usize| (0..len).map(move |at| (row, (at * 2 + row) % row));
+    let rows = [(600, 511), (601, 512), (602, 513), (1100, 1024), (1101, 1025), (1200, 1150)];
+    let long = rows.into_iter().flat_map(|(at, len)| row(at, len).chain((0..len).map(move |k| (at, k))));
+    with_entries(1210, long.chain((1..1210).map(|row| (row, row / 2))))
+}

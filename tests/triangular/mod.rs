@@ -1,0 +1,9 @@
+//! Solutions of triangular systems, on every device.
+
+mod graphs;
+mod matrices;
+mod oracle;
+mod refused;
+mod solves;
+mod systems;
+mod waiting;
