@@ -10,21 +10,21 @@ use crate::format::values::{CopyState, ValueCopy};
 use crate::op::product::SpmvCall;
 use crate::op::{SpmvOptions, SpmvPlan, SpmvPlanInfo};
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// SpMV with a transpose built by the plan.
-pub(super) struct Copied<V: Value, O: Offset> {
+pub(super) struct Copied<V: Scalar, O: Offset> {
     copy: Arc<TransposedCopy<V, O>>,
     plan: SpmvPlan<V, O>,
 }
 
 /// The transpose, whose values follow those of the matrix.
-struct TransposedCopy<V: Value, O: Offset> {
+struct TransposedCopy<V: Scalar, O: Offset> {
     transpose: Transpose<V, O>,
     state: Mutex<CopyState>,
 }
 
-impl<V: Value, O: Offset> ValueCopy<V> for TransposedCopy<V, O> {
+impl<V: Scalar, O: Offset> ValueCopy<V> for TransposedCopy<V, O> {
     fn refresh(&self, values: &DeviceVec<V>, version: u64) -> Result<(), OpError> {
         let mut state = self.state.lock();
         self.transpose.update(values)?;
@@ -33,7 +33,7 @@ impl<V: Value, O: Offset> ValueCopy<V> for TransposedCopy<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Copied<V, O> {
+impl<V: Scalar, O: Offset> Copied<V, O> {
     pub(super) fn new(matrix: &DeviceCsr<V, O>, spmv: SpmvOptions) -> Result<Self, OpError> {
         let values = matrix.values_now();
         let transpose = transpose(matrix, &values)?;
@@ -45,7 +45,7 @@ impl<V: Value, O: Offset> Copied<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Copied<V, O> {
+impl<V: Scalar, O: Offset> SpmvTransposedSchedule<V, O> for Copied<V, O> {
     fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
         let values = matrix.values_now();
         let state = *self.copy.state.lock();
