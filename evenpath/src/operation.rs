@@ -210,7 +210,7 @@ pub(crate) fn scaled<V: Scalar>(factor: V, value: V) -> V {
 
 /// A function of one number, applied to every element of a vector or every value of a matrix.
 ///
-/// Results are the same to the last bit on every device, except for the bits of a NaN. NaN stays NaN.
+/// Results are the same to the last bit on every device, except for the bits of a NaN. NaN stays NaN, unless the function says otherwise.
 ///
 /// ```
 /// use evenpath::vector::{self, Map};
@@ -250,6 +250,9 @@ pub enum Map<V> {
     Add(V),
     /// The product of x and a number: NaN if one is zero and the other infinite.
     Scale(V),
+    /// x to a power, with an error below one unit in the last place, and exact where it can be. As with `pow` of C, 1 if the exponent is
+    /// zero or x is 1, even if the other is NaN; NaN for negative numbers and exponents that are not integers.
+    Power(V),
 }
 
 impl<V: Value> Map<V> {
@@ -266,6 +269,7 @@ impl<V: Value> Map<V> {
             Self::Clamp { low, high } => (code::CLAMP, low, high),
             Self::Add(addend) => (code::ADD, addend, V::ZERO),
             Self::Scale(factor) => (code::SCALE, factor, V::ZERO),
+            Self::Power(exponent) => (code::POWER, exponent, V::ZERO),
         };
         Mapping { code, first, second }
     }

@@ -71,6 +71,10 @@ mod sealed {
             S: WidenTo<f64>;
     }
 
+    /// Type of arithmetic in kernels, real or complex, with absolute values of type `R`.
+    pub trait KernelScalar<R>: evenpath_kernels::absolute::Absolute<Magnitude = R> {}
+    impl<V: evenpath_kernels::absolute::Absolute> KernelScalar<V::Magnitude> for V {}
+
     /// Type of arithmetic in kernels.
     pub trait KernelValue:
         Decimal
@@ -226,6 +230,7 @@ impl sealed::WithVectors<f64> for f32 {
 pub trait Scalar:
     Storage<Computed = Self>
     + evenpath_simt::Arithmetic
+    + sealed::KernelScalar<<Self as Scalar>::Real>
     + Neg<Output = Self>
     + Sub<Output = Self>
     + Div<Output = Self>

@@ -1,7 +1,32 @@
-//! Vectors of complex numbers: scaled, conjugated, and put into another order.
+//! Vectors of complex numbers: filled, scaled, conjugated, and put into another order.
 
 use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Element, Global, GlobalMut};
+
+kernel! {
+    /// Sets every element to one number: one thread per element.
+    pub struct FillElements<V: Element> {
+        /// The vector.
+        pub y: GlobalMut<V>,
+        /// The number.
+        pub value: V,
+        /// Elements of the vector.
+        pub len: u64,
+    }
+    shared: 0;
+    body: FillElements::fill::<BLOCK>;
+    entry: vector_fill_{V} in vector_fill: V in [Complex<f32> as c32, Complex<f64> as c64], 256 x 1;
+}
+
+impl<V: Element> FillElements<V> {
+    #[device]
+    fn fill<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::global_index::<BLOCK>();
+        if (index as u64) < self.len {
+            self.y.store(index, self.value);
+        }
+    }
+}
 
 kernel! {
     /// y = βy: one thread per element.

@@ -5,6 +5,7 @@
 //! and the ends of its rows ([`CopyChosen`]).
 
 use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, parameters, thread, Arena, Element, Global, GlobalMut, Shared};
 
 use crate::block::count_scan::CountScan;
@@ -181,7 +182,10 @@ kernel! {
     }
     shared: (BLOCK * ITEMS + 1) * u64::SIZE + CountScan::<u64, BLOCK>::BYTES;
     body: CopyChosen::copy_chosen::<BLOCK, ITEMS>;
-    entry: csr_columns_copy_{W}_{O} in csr_columns: W in [u16, u32, u64], O in [u32, u64], 256 x 8;
+    entries: {
+        csr_columns_copy_{W}_{O} in csr_columns: W in [u16, u32, u64], O in [u32, u64], 256 x 8;
+        csr_columns_copy_{W}_{O} in csr_columns_c64: W = Complex<f64> as c64, O in [u32, u64], 256 x 8;
+    }
 }
 
 impl<W: Element, O: Offset> CopyChosen<W, O> {
@@ -316,7 +320,10 @@ kernel! {
     }
     shared: 0;
     body: GatherValues::gather_values::<BLOCK>;
-    entry: csr_columns_gather_{W} in csr_columns: W in [u16, u32, u64], 256 x 1;
+    entries: {
+        csr_columns_gather_{W} in csr_columns: W in [u16, u32, u64], 256 x 1;
+        csr_columns_gather_{W} in csr_columns_c64: W = Complex<f64> as c64, 256 x 1;
+    }
 }
 
 impl<W: Element> GatherValues<W> {

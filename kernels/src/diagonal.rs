@@ -1,7 +1,8 @@
 //! The diagonal of a matrix: its entries are found tile by tile, and each element is then read by one thread.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Global, GlobalMut, Shared};
 
 use crate::spmv::PathTile;
 use crate::{GlobalPattern, Offset};
@@ -44,7 +45,7 @@ impl<O: Offset> FindDiagonal<O> {
 
 kernel! {
     /// Adds up the entries of the diagonal that are duplicates, in their order: one thread per element.
-    pub struct GatherDiagonal<V: Float> {
+    pub struct GatherDiagonal<V: Arithmetic> {
         /// The columns of the matrix.
         pub columns: Global<u32>,
         /// Its values.
@@ -60,10 +61,13 @@ kernel! {
     }
     shared: 0;
     body: GatherDiagonal::gather_diagonal::<BLOCK>;
-    entry: diagonal_gather_{V} in diagonal: V in [f32, f64], 256 x 1;
+    entries: {
+        diagonal_gather_{V} in diagonal: V in [f32, f64], 256 x 1;
+        diagonal_gather_{V} in diagonal_complex: V in [Complex<f32> as c32, Complex<f64> as c64], 256 x 1;
+    }
 }
 
-impl<V: Float> GatherDiagonal<V> {
+impl<V: Arithmetic> GatherDiagonal<V> {
     #[device]
     fn gather_diagonal<const BLOCK: usize>(self, _: Arena) {
         let row = thread::global_index::<BLOCK>();

@@ -8,6 +8,8 @@
 
 use evenpath_simt::{device, Float};
 
+use crate::power::{power, power_of_two};
+
 /// Numbers with elementary functions.
 pub trait Elementary: Float {
     /// 1.
@@ -33,6 +35,9 @@ pub trait Elementary: Float {
     /// Returns the natural logarithm: −∞ of zero, NaN of negative numbers; within one unit in the last place.
     #[must_use]
     fn natural_log(self) -> Self;
+    /// Returns the number to a power, as `pow` of C; within one unit in the last place.
+    #[must_use]
+    fn power(self, exponent: Self) -> Self;
 }
 
 macro_rules! elementary {
@@ -72,6 +77,11 @@ macro_rules! elementary {
             fn natural_log(self) -> Self {
                 $narrow(log(f64::from(self)))
             }
+
+            #[device]
+            fn power(self, exponent: Self) -> Self {
+                $narrow(power(f64::from(self), f64::from(exponent)))
+            }
         }
     )*};
 }
@@ -109,12 +119,6 @@ fn exp(x: f64) -> f64 {
     let value = 1.0 + (r * c / (2.0 - c) - low + high);
     // In two steps, since 2^k alone may be out of range; only the second rounds.
     value * power_of_two(k / 2) * power_of_two(k - k / 2)
-}
-
-/// 2 to an exponent from −1022 to 1023.
-#[device]
-fn power_of_two(exponent: i32) -> f64 {
-    f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
 /// x = 2^k (1 + f) with 1 + f from √½ to √2, and ln(1 + f) by a polynomial in f / (2 + f).

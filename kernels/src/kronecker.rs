@@ -4,6 +4,7 @@
 //! and B, so nothing is counted.
 
 use evenpath_simt::half::{bf16, f16};
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, parameters, thread, Arena, Element, Global, GlobalMut, Shared, Stored};
 
 use crate::spmv::PathTile;
@@ -103,7 +104,11 @@ kernel! {
     }
     shared: BLOCK * ITEMS * u64::SIZE;
     body: KroneckerEntries::kronecker_entries::<BLOCK, ITEMS>;
-    entry: kronecker_entries_{S}_{O} in kronecker: S in [f32, f64, f16, bf16], O in [u32, u64], 256 x 8;
+    entries: {
+        kronecker_entries_{S}_{O} in kronecker: S in [f32, f64, f16, bf16], O in [u32, u64], 256 x 8;
+        kronecker_entries_{S}_{O} in kronecker_complex:
+            S in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 256 x 8;
+    }
 }
 
 impl<S: Stored, O: Offset> KroneckerEntries<S, O> {

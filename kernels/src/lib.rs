@@ -9,6 +9,7 @@
 // Counts of bits that one of the compilers gets wrong: see clippy.toml.
 #![warn(clippy::disallowed_methods)]
 
+pub mod absolute;
 pub mod assembly;
 pub mod block;
 pub mod bsr;
@@ -33,6 +34,7 @@ pub mod norm;
 pub mod offset;
 pub mod permute;
 pub mod pieces;
+mod power;
 pub mod reduce;
 pub mod scan;
 pub mod sddmm;

@@ -28,6 +28,9 @@ pub mod code {
     pub const SCALE: u32 = 9;
     /// The square.
     pub const SQUARE: u32 = 10;
+    /// The first parameter's power: computed by [`PowerElements`](super::PowerElements), which is a kernel of its own because it takes many
+    /// registers.
+    pub const POWER: u32 = 11;
 }
 
 parameters! {
@@ -43,7 +46,7 @@ parameters! {
 }
 
 impl<V: Elementary> Mapping<V> {
-    /// Returns the function of an element.
+    /// Returns the function of an element, which is not [`code::POWER`].
     #[device]
     pub fn apply(self, value: V) -> V {
         match self.code {
@@ -103,6 +106,31 @@ impl<V: Elementary> MapElements<V> {
             // Elements to be overwritten may be uninitialized.
             let value = if self.mapping.code == code::FILL { V::ZERO } else { self.y.load(index) };
             self.y.store(index, self.mapping.apply(value));
+        }
+    }
+}
+
+kernel! {
+    /// Raises each element of y to a power: one thread per element.
+    pub struct PowerElements<V: Elementary> {
+        /// The vector.
+        pub y: GlobalMut<V>,
+        /// The exponent.
+        pub exponent: V,
+        /// Elements of the vector.
+        pub len: u64,
+    }
+    shared: 0;
+    body: PowerElements::power_elements::<BLOCK>;
+    entry: power_elements_{V} in power_{V}: V in [f32, f64], 256 x 1;
+}
+
+impl<V: Elementary> PowerElements<V> {
+    #[device]
+    fn power_elements<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::global_index::<BLOCK>();
+        if index < self.len as usize {
+            self.y.store(index, self.y.load(index).power(self.exponent));
         }
     }
 }

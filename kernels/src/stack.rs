@@ -4,6 +4,7 @@
 //! each to where its part of every row starts ([`PlaceBlock`], [`AdvanceStarts`]). A block that has its rows to itself keeps the
 //! order of its entries, and only its columns are shifted ([`ShiftColumns`]).
 
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Arena, Element, Global, GlobalMut, Shared};
 
 use crate::spmv::PathTile;
@@ -112,7 +113,10 @@ kernel! {
     }
     shared: BLOCK * ITEMS * u64::SIZE;
     body: PlaceBlock::place_block::<BLOCK, ITEMS>;
-    entry: stack_place_{W}_{O} in stack: W in [u16, u32, u64], O in [u32, u64], 256 x 8;
+    entries: {
+        stack_place_{W}_{O} in stack: W in [u16, u32, u64], O in [u32, u64], 256 x 8;
+        stack_place_{W}_{O} in stack_c64: W = Complex<f64> as c64, O in [u32, u64], 256 x 8;
+    }
 }
 
 impl<W: Element, O: Offset> PlaceBlock<W, O> {

@@ -225,6 +225,57 @@ impl<V: Float> DivideElements<V> {
     }
 }
 
+kernel! {
+    /// `y[i] = x[i] * y[i]`: one thread per element.
+    pub struct MultiplyInPlace<V: Arithmetic> {
+        /// The factors.
+        pub x: Global<V>,
+        /// The vector that is multiplied.
+        pub y: GlobalMut<V>,
+        /// Elements of each.
+        pub len: u64,
+    }
+    shared: 0;
+    body: MultiplyInPlace::multiply_in_place::<BLOCK>;
+    entry: vector_multiply_in_place_{V} in vector_in_place:
+        V in [f32, f64, Complex<f32> as c32, Complex<f64> as c64], 256 x 1;
+}
+
+impl<V: Arithmetic> MultiplyInPlace<V> {
+    #[device]
+    fn multiply_in_place<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::global_index::<BLOCK>();
+        if index < self.len as usize {
+            self.y.store(index, self.x.load(index) * self.y.load(index));
+        }
+    }
+}
+
+kernel! {
+    /// `y[i] = y[i] / x[i]`: one thread per element.
+    pub struct DivideInPlace<V: Float> {
+        /// The divisors.
+        pub x: Global<V>,
+        /// The vector that is divided.
+        pub y: GlobalMut<V>,
+        /// Elements of each.
+        pub len: u64,
+    }
+    shared: 0;
+    body: DivideInPlace::divide_in_place::<BLOCK>;
+    entry: vector_divide_in_place_{V} in vector_in_place: V in [f32, f64], 256 x 1;
+}
+
+impl<V: Float> DivideInPlace<V> {
+    #[device]
+    fn divide_in_place<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::global_index::<BLOCK>();
+        if index < self.len as usize {
+            self.y.store(index, self.y.load(index) / self.x.load(index));
+        }
+    }
+}
+
 /// Elements of each vector that a thread of [`Dot`] loads before it multiplies any.
 const IN_FLIGHT: usize = 4;
 

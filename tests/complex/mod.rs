@@ -6,3 +6,4 @@ mod spadd;
 mod spgemm;
 mod spmm;
 mod spmv;
+mod structure;

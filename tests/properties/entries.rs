@@ -3,20 +3,20 @@
 use evenpath::csr::{Filter, Reduction};
 use evenpath::error::OpError;
 use evenpath::vector::{self, Map};
-use evenpath::{Device, DeviceCsr, DeviceSlice, DeviceVec, Offset, Value};
+use evenpath::{Device, DeviceCsr, DeviceSlice, DeviceVec, Offset, Scalar, Value};
 
-use super::operations::{Run, download, matrix, numbers};
+use super::operations::{OfReal, Run, download};
 use super::products::download_csr;
 
 /// Sets the values, and changes them.
-fn changed<V: Value, O: Offset>(
+fn changed<V: OfReal, O: Offset>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
     change: impl Fn(&DeviceCsr<V, O>, &DeviceSlice<V>) -> Result<(), OpError> + Send + 'static,
 ) -> Run {
-    let a = device.upload(&matrix::<V, O>()).expect("upload");
-    let values = device.upload(&numbers::<V>(a.nnz())).expect("upload");
-    let factors = device.upload(&numbers::<V>(a.nrows())).expect("upload");
+    let a = device.upload(&V::matrix::<O>()).expect("upload");
+    let values = device.upload(&V::numbers(a.nnz())).expect("upload");
+    let factors = device.upload(&V::numbers(a.nrows())).expect("upload");
     uploaded();
     Box::new(move || {
         a.set_values_from(&values)?;
@@ -26,27 +26,34 @@ fn changed<V: Value, O: Offset>(
 }
 
 /// Computes a vector.
-fn vector_of<V: Value, O: Offset>(
+fn vector_of<V: OfReal, O: Offset>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
     run: impl Fn(&DeviceCsr<V, O>) -> Result<DeviceVec<V>, OpError> + Send + 'static,
 ) -> Run {
-    let a = device.upload(&matrix::<V, O>()).expect("upload");
+    let a = device.upload(&V::matrix::<O>()).expect("upload");
     uploaded();
     Box::new(move || Ok(download(run(&a)?)))
 }
 
-fn filtered<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut(), filter: Filter<V>) -> Run {
-    let a = device.upload(&matrix::<V, O>()).expect("upload");
+fn filtered<V: Scalar + OfReal, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+    filter: Filter<V::Real>,
+) -> Run {
+    let a = device.upload(&V::matrix::<O>()).expect("upload");
     uploaded();
     Box::new(move || Ok(download_csr(a.filter(filter)?)))
 }
 
-pub(super) fn scale_rows<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+pub(super) fn scale_rows<V: Scalar + OfReal, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     changed::<V, O>(device, uploaded, DeviceCsr::scale_rows)
 }
 
-pub(super) fn scale_columns<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+pub(super) fn scale_columns<V: Scalar + OfReal, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
     changed::<V, O>(device, uploaded, DeviceCsr::scale_columns)
 }
 
@@ -62,7 +69,7 @@ pub(super) fn update_values<V: Value, O: Offset>(device: &Device, uploaded: &mut
     changed::<V, O>(device, uploaded, |a, _| a.update_values(|values| vector::map(Map::Log, values)))
 }
 
-pub(super) fn diagonal<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+pub(super) fn diagonal<V: Scalar + OfReal, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     vector_of::<V, O>(device, uploaded, DeviceCsr::diagonal)
 }
 
@@ -74,10 +81,13 @@ pub(super) fn reduce_columns<V: Value, O: Offset>(device: &Device, uploaded: &mu
     vector_of::<V, O>(device, uploaded, |a| a.reduce_columns(Reduction::AbsSum))
 }
 
-pub(super) fn filter<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+pub(super) fn filter<V: Scalar + OfReal, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     filtered::<V, O>(device, uploaded, Filter::Lower(0))
 }
 
-pub(super) fn filter_largest<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+pub(super) fn filter_largest<V: Scalar + OfReal, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
     filtered::<V, O>(device, uploaded, Filter::LargestOfRow(2))
 }

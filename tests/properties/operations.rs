@@ -7,7 +7,10 @@ use evenpath::generate::{Kind, generate};
 use evenpath::hisparse::{self, DeviceHiSparse, HiSparse};
 use evenpath::hyb::HybOptions;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Csr, Device, DeviceVec, Entry, Multiplies, Offset, RealStorage, Value, bf16, f16};
+use evenpath::{
+    ConvertTo, Csr, Device, DeviceVec, Entry, Multiplies, Offset, RealStorage, Scalar, Storage, Value, bf16,
+    f16,
+};
 
 use super::assembly::{assemble, assemble_into, correct_rhs};
 use super::complex::{
@@ -27,9 +30,10 @@ use super::products::{
 };
 use super::semirings::{spgemm_masked_over, spgemm_over, spmv_over};
 use super::sequences::{
-    argmin_into, axpby, dot, dot_into, fill, map, merge_keys, merge_pairs, min_into, reduce_by_keys,
-    reduce_by_keys_into, scan, scan_by_keys, scan_by_offsets, scan_from, sort_keys, sort_keys_by_offsets,
-    sort_pairs, sort_pairs_by_offsets, sum, sum_into, union_keys, union_pairs,
+    argmin_into, axpby, divide_in_place, dot, dot_into, fill, map, merge_keys, merge_pairs, min_into,
+    multiply_in_place, reduce_by_keys, reduce_by_keys_into, scan, scan_by_keys, scan_by_offsets, scan_from,
+    sort_keys, sort_keys_by_offsets, sort_pairs, sort_pairs_by_offsets, sum, sum_into, union_keys,
+    union_pairs,
 };
 use super::structure::{
     block_diagonal, copy, from_blocks, hstack, kronecker, permute, select_columns, submatrix, vstack,
@@ -111,7 +115,7 @@ fn on_matrices() -> Vec<Operation> {
         "SpMV, HiSparse, queues", "`DeviceHiSparse::plan_spmv_queued`", spmv_tree_queued [f32 f64] [] true, true, false;
         "SpMV transposed, ordered", "`DeviceCsr::plan_spmv_transposed`", transposed_ordered [f32 f64] [u32 u64] true, true, true;
         "SpMV transposed, unordered", "`DeviceCsr::plan_spmv_transposed`", transposed_unordered [f32 f64] [u32 u64] true, true, false;
-        "SpMV transposed, copied", "`DeviceCsr::plan_spmv_transposed`", transposed_copied [f32 f64] [u32 u64] true, true, true;
+        "SpMV transposed, copied", "`DeviceCsr::plan_spmv_transposed`", transposed_copied [f32 f64 c32 c64] [u32 u64] true, true, true;
         "SpMM, CSR", "`DeviceCsr::plan_spmm`", spmm [f16 bf16 f32 f64] [u32 u64] true, true, true;
         "SpMM, BSR", "`DeviceBsr::spmm`", spmm_bsr [f32 f64] [u32 u64] true, true, true;
         "SpMM, CSR, complex", "`DeviceCsr::plan_spmm`", complex_spmm [c32 c64] [u32 u64] true, true, true;
@@ -145,35 +149,35 @@ fn on_matrices() -> Vec<Operation> {
         "assembly", "`AssemblyPlan::assemble`", assemble [f32 f64] [u32 u64] true, true, true;
         "assembly, in place", "`AssemblyPlan::assemble_into`", assemble_into [f32 f64] [u32 u64] true, true, true;
         "right-hand side of fixed unknowns", "`AssemblyPlan::correct_rhs`", correct_rhs [f32 f64] [] true, true, true;
-        "transpose, CSR", "`DeviceCsr::transpose`", transpose [f32 f64] [u32 u64] false, false, true;
+        "transpose, CSR", "`DeviceCsr::transpose`", transpose [f32 f64 c32 c64] [u32 u64] false, false, true;
         "conjugate transpose, CSR", "`DeviceCsr::conjugate_transpose`", conjugate_transpose [c32 c64] [u32 u64] false, false, true;
         "CSR to COO", "`DeviceCsr::to_coo`", to_coo [f32 f64] [u32 u64] false, false, true;
         "CSR to HiSparse", "`DeviceCsr::to_hisparse`", to_tree [f32 f64] [u32 u64] false, false, true;
         "CSR to HiSparse, queues", "`DeviceCsr::to_hisparse`", to_tree_queued [f32 f64] [u32 u64] false, false, false;
         "new values, CSR", "`DeviceCsr::set_values_from`", set_values [f32 f64] [u32 u64] true, true, true;
-        "select rows, CSR", "`DeviceCsr::select_rows`", select_rows [f16 bf16 f32 f64] [u32 u64] false, false, true;
-        "select columns, CSR", "`DeviceCsr::select_columns`", select_columns [f16 bf16 f32 f64] [u32 u64] false, false, true;
-        "block, CSR", "`DeviceCsr::submatrix`", submatrix [f16 bf16 f32 f64] [u32 u64] false, false, true;
-        "matrices below each other, CSR", "`DeviceCsr::vstack`", vstack [f16 bf16 f32 f64] [u32 u64] true, false, true;
-        "matrices beside each other, CSR", "`DeviceCsr::hstack`", hstack [f16 bf16 f32 f64] [u32 u64] true, false, true;
-        "matrix of blocks, CSR", "`DeviceCsr::from_blocks`", from_blocks [f16 bf16 f32 f64] [u32 u64] true, false, true;
-        "matrices on the diagonal, CSR", "`DeviceCsr::block_diagonal`", block_diagonal [f16 bf16 f32 f64] [u32 u64] true, false, true;
-        "rows and columns permuted, CSR", "`DeviceCsr::permute`", permute [f16 bf16 f32 f64] [u32 u64] false, false, true;
-        "Kronecker product, CSR", "`DeviceCsr::kronecker`", kronecker [f16 bf16 f32 f64] [u32 u64] true, false, true;
-        "copy, CSR", "`DeviceCsr::copy`", copy [f16 bf16 f32 f64] [u32 u64] true, true, true;
-        "sort rows, CSR", "`DeviceCsr::sort_rows`", sort_rows [f32 f64] [u32 u64] false, false, true;
+        "select rows, CSR", "`DeviceCsr::select_rows`", select_rows [f16 bf16 f32 f64 c32 c64] [u32 u64] false, false, true;
+        "select columns, CSR", "`DeviceCsr::select_columns`", select_columns [f16 bf16 f32 f64 c32 c64] [u32 u64] false, false, true;
+        "block, CSR", "`DeviceCsr::submatrix`", submatrix [f16 bf16 f32 f64 c32 c64] [u32 u64] false, false, true;
+        "matrices below each other, CSR", "`DeviceCsr::vstack`", vstack [f16 bf16 f32 f64 c32 c64] [u32 u64] true, false, true;
+        "matrices beside each other, CSR", "`DeviceCsr::hstack`", hstack [f16 bf16 f32 f64 c32 c64] [u32 u64] true, false, true;
+        "matrix of blocks, CSR", "`DeviceCsr::from_blocks`", from_blocks [f16 bf16 f32 f64 c32 c64] [u32 u64] true, false, true;
+        "matrices on the diagonal, CSR", "`DeviceCsr::block_diagonal`", block_diagonal [f16 bf16 f32 f64 c32 c64] [u32 u64] true, false, true;
+        "rows and columns permuted, CSR", "`DeviceCsr::permute`", permute [f16 bf16 f32 f64 c32 c64] [u32 u64] false, false, true;
+        "Kronecker product, CSR", "`DeviceCsr::kronecker`", kronecker [f16 bf16 f32 f64 c32 c64] [u32 u64] true, false, true;
+        "copy, CSR", "`DeviceCsr::copy`", copy [f16 bf16 f32 f64 c32 c64] [u32 u64] true, true, true;
+        "sort rows, CSR", "`DeviceCsr::sort_rows`", sort_rows [f16 bf16 f32 f64 c32 c64] [u32 u64] false, false, true;
         "values scaled and conjugated, CSR", "`DeviceCsr::scale`, `conjugate`", complex_scale [c32 c64] [u32 u64] true, true, true;
-        "rows scaled, CSR", "`DeviceCsr::scale_rows`", scale_rows [f32 f64] [u32 u64] true, true, true;
-        "columns scaled, CSR", "`DeviceCsr::scale_columns`", scale_columns [f32 f64] [u32 u64] true, true, true;
+        "rows scaled, CSR", "`DeviceCsr::scale_rows`", scale_rows [f32 f64 c32 c64] [u32 u64] true, true, true;
+        "columns scaled, CSR", "`DeviceCsr::scale_columns`", scale_columns [f32 f64 c32 c64] [u32 u64] true, true, true;
         "function of the values, CSR", "`DeviceCsr::map_values`", map_values [f32 f64] [u32 u64] true, true, true;
         "softmax of rows, CSR", "`DeviceCsr::softmax_rows`", softmax_rows [f32 f64] [u32 u64] true, true, true;
         "changed values, CSR", "`DeviceCsr::update_values`", update_values [f32 f64] [u32 u64] true, true, true;
-        "diagonal, CSR", "`DeviceCsr::diagonal`", diagonal [f32 f64] [u32 u64] true, true, true;
+        "diagonal, CSR", "`DeviceCsr::diagonal`", diagonal [f32 f64 c32 c64] [u32 u64] true, true, true;
         "rows reduced, CSR", "`DeviceCsr::reduce_rows`", reduce_rows [f32 f64] [u32 u64] true, true, true;
         "columns reduced, CSR", "`DeviceCsr::reduce_columns`", reduce_columns [f32 f64] [u32 u64] false, false, true;
         "blocks of the diagonal, BSR", "`DeviceBsr::diagonal_blocks`", diagonal_blocks [f32 f64] [u32 u64] true, true, true;
-        "filter, CSR", "`DeviceCsr::filter`", filter [f32 f64] [u32 u64] false, false, true;
-        "largest of rows, CSR", "`DeviceCsr::filter`", filter_largest [f32 f64] [u32 u64] false, false, true;
+        "filter, CSR", "`DeviceCsr::filter`", filter [f32 f64 c32 c64] [u32 u64] false, false, true;
+        "largest of rows, CSR", "`DeviceCsr::filter`", filter_largest [f32 f64 c32 c64] [u32 u64] false, false, true;
         "breadth-first search", "`graph::bfs`", bfs [f32 f64] [u32 u64] false, false, true;
         "shortest paths", "`graph::sssp`", sssp [f32 f64] [u32 u64] false, false, true;
         "connected components", "`graph::connected_components`", components [f32 f64] [u32 u64] false, false, true;
@@ -203,7 +207,9 @@ fn on_sequences() -> Vec<Operation> {
         "xᵀy", "`vector::dot`", dot [f32 f64] [] false, false, true;
         "xᵀy on the device", "`vector::dot_into`", dot_into [f32 f64] [] true, true, true;
         "function of elements", "`vector::map`", map [f32 f64] [] true, true, true;
-        "constant", "`vector::fill`", fill [f32 f64] [] true, true, true;
+        "x ∘ y in place", "`vector::multiply_elements_in_place`", multiply_in_place [f32 f64 c32 c64] [] true, true, true;
+        "y / x in place", "`vector::divide_elements_in_place`", divide_in_place [f32 f64] [] true, true, true;
+        "constant", "`vector::fill`", fill [f32 f64 c32 c64] [] true, true, true;
         "sum", "`vector::sum`", sum [f32 f64] [] false, false, true;
         "sum on the device", "`vector::sum_into`, `norm1_into`", sum_into [f32 f64] [] true, true, true;
         "extreme on the device", "`vector::min_into`, `max_into`, `norm_max_into`", min_into [f32 f64] [] true, true, true;
@@ -213,6 +219,25 @@ fn on_sequences() -> Vec<Operation> {
 
 pub(super) fn matrix<V: Value, O: Offset>() -> Csr<V, O> {
     generate(Kind::Rmat { scale: 9 }, 5).expect("a matrix")
+}
+
+/// A type of values, real or complex, to which those of tests in `f64` are converted.
+pub(super) trait OfReal: Storage {
+    fn matrix<O: Offset>() -> Csr<Self, O>;
+    fn numbers(len: usize) -> Vec<Self>;
+}
+
+impl<S: Storage> OfReal for S
+where
+    f64: ConvertTo<S>,
+{
+    fn matrix<O: Offset>() -> Csr<S, O> {
+        matrix::<f64, O>().into_values()
+    }
+
+    fn numbers(len: usize) -> Vec<S> {
+        numbers::<f64>(len).into_iter().map(ConvertTo::convert).collect()
+    }
 }
 
 /// Values whose sums depend on the order.
@@ -347,13 +372,13 @@ fn spmv_tree_queued<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Ru
     product(device, a.nrows(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y))
 }
 
-fn transposed<V: Value, O: Offset>(
+fn transposed<V: Scalar + OfReal, O: Offset>(
     device: &Device,
     method: SpmvTransposedMethod,
     uploaded: &mut dyn FnMut(),
 ) -> Run {
-    let a = device.upload(&matrix::<V, O>()).expect("upload");
-    let x = device.upload(&numbers::<V>(a.nrows())).expect("upload");
+    let a = device.upload(&V::matrix::<O>()).expect("upload");
+    let x = device.upload(&V::numbers(a.nrows())).expect("upload");
     uploaded();
     let options = SpmvTransposedOptions::default().with_method(method);
     let plan = a.plan_spmv_transposed(options).expect("plan");
@@ -368,6 +393,6 @@ fn transposed_unordered<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn
     transposed::<V, O>(device, SpmvTransposedMethod::Unordered, uploaded)
 }
 
-fn transposed_copied<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+fn transposed_copied<V: Scalar + OfReal, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     transposed::<V, O>(device, SpmvTransposedMethod::Copied, uploaded)
 }

@@ -6,9 +6,9 @@ use evenpath::error::OpError;
 use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::SpmmOptions;
-use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Entry, Offset, RealStorage, Value};
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Entry, Offset, RealStorage, Scalar, Value};
 
-use super::operations::{Download, Run, bytes, download, matrix, numbers, tree};
+use super::operations::{Download, OfReal, Run, bytes, download, matrix, numbers, tree};
 
 const COLUMNS: usize = 4;
 
@@ -250,14 +250,14 @@ pub(super) fn block_of_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut(
     })
 }
 
-pub(super) fn transpose<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    let a = device.upload(&matrix::<V, O>()).expect("upload");
+pub(super) fn transpose<V: Scalar + OfReal, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&V::matrix::<O>()).expect("upload");
     uploaded();
     Box::new(move || Ok(download_csr(a.transpose()?)))
 }
 
-pub(super) fn select_rows<S: RealStorage, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    let host = matrix::<f64, O>().into_values::<S>();
+pub(super) fn select_rows<S: OfReal, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let host = S::matrix::<O>();
     let list: Vec<u32> = (0..host.nrows() as u32).rev().step_by(3).collect();
     let (a, list) = (device.upload(&host).expect("upload"), device.upload(&list).expect("upload"));
     uploaded();
@@ -265,9 +265,9 @@ pub(super) fn select_rows<S: RealStorage, O: Offset>(device: &Device, uploaded: 
 }
 
 /// Sorts a matrix with the entries of every row reversed.
-pub(super) fn sort_rows<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+pub(super) fn sort_rows<V: OfReal, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let (rows, cols, (offsets, mut columns, mut values)) = {
-        let a = matrix::<V, O>();
+        let a = V::matrix::<O>();
         (a.nrows(), a.ncols(), a.into_parts())
     };
     for row in offsets.windows(2) {

@@ -7,9 +7,9 @@ use evenpath::operator::{Element, Operator};
 use evenpath::scan::{self, ScanOptions};
 use evenpath::sets::{self, Combine, SetOperation};
 use evenpath::sort::{self, SortOptions};
-use evenpath::{Device, DeviceVec, Offset, Value, merge, reduce, vector};
+use evenpath::{Device, DeviceSlice, DeviceVec, Offset, Scalar, Value, merge, reduce, vector};
 
-use super::operations::{Download, ELEMENTS, Run, bytes, download, numbers};
+use super::operations::{Download, ELEMENTS, OfReal, Run, bytes, download, numbers};
 
 /// A number type for samples.
 pub(super) trait Sample: Pod {
@@ -287,7 +287,7 @@ pub(super) fn map<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run 
     })
 }
 
-pub(super) fn fill<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+pub(super) fn fill<V: Scalar>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let device = device.clone();
     uploaded();
     Box::new(move || {
@@ -295,4 +295,28 @@ pub(super) fn fill<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run
         vector::fill(V::ONE, &mut y)?;
         Ok(download(y))
     })
+}
+
+/// Computes y from the same y in every run, in place.
+fn in_place<V: OfReal>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+    run: impl Fn(&DeviceSlice<V>, &mut DeviceSlice<V>) -> Result<(), OpError> + Send + 'static,
+) -> Run {
+    let (device, x) = (device.clone(), upload(device, &V::numbers(ELEMENTS)));
+    uploaded();
+    Box::new(move || {
+        let mut y = device.uninitialized(ELEMENTS)?;
+        y.copy_from(&x)?;
+        run(&x, &mut y)?;
+        Ok(download(y))
+    })
+}
+
+pub(super) fn multiply_in_place<V: Scalar + OfReal>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    in_place::<V>(device, uploaded, vector::multiply_elements_in_place)
+}
+
+pub(super) fn divide_in_place<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    in_place::<V>(device, uploaded, vector::divide_elements_in_place)
 }

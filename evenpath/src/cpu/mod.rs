@@ -48,4 +48,6 @@ pub(crate) use spmv::{SpmvCut, SpmvGroups, SpmvTiles, spmv};
 pub(crate) use spmv_batch::{SpmvBatch, SpmvBatchOperands};
 pub(crate) use spmv_transposed::{spmv_transposed, spmv_transposed_pieces};
 pub(crate) use triangular::{Triangle, solve_triangle};
-pub(crate) use vector::{axpby, divide_elements, dot, extreme, iota, map, multiply_elements, norm2, sum};
+pub(crate) use vector::{
+    axpby, copy_at, divide_elements, dot, extreme, iota, map, multiply_elements, norm2, sum, update_elements,
+};

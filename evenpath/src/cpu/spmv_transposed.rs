@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::{CsrView, Offset, Value, parallel};
+use crate::{CsrView, Offset, Scalar, parallel};
 
 /// The maximum number of pieces: more sums per column would cost more than they gain.
 const MAX_PIECES: usize = 16;
@@ -30,7 +30,7 @@ pub(crate) fn spmv_transposed_pieces(cols: usize, nnz: usize) -> usize {
 /// Computes `y = alpha A^T x + beta y`. If `beta` is 0, `y` is overwritten without being read.
 ///
 /// `x` has one element per row and `y` one per column.
-pub(crate) fn spmv_transposed<V: Value, O: Offset>(
+pub(crate) fn spmv_transposed<V: Scalar, O: Offset>(
     matrix: CsrView<'_, V, O>,
     alpha: V,
     x: &[V],
@@ -61,7 +61,7 @@ pub(crate) fn spmv_transposed<V: Value, O: Offset>(
 
 /// The first row of a piece: the first that starts at or after the first nonzero of the piece. The last piece ends
 /// after all rows.
-fn piece_start<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, piece: usize, pieces: usize) -> usize {
+fn piece_start<V: Scalar, O: Offset>(matrix: CsrView<'_, V, O>, piece: usize, pieces: usize) -> usize {
     if piece == pieces {
         return matrix.nrows();
     }
@@ -71,7 +71,7 @@ fn piece_start<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, piece: usize, pie
 }
 
 /// Adds rows to the sums of their columns.
-fn add_rows<V: Value, O: Offset>(
+fn add_rows<V: Scalar, O: Offset>(
     matrix: CsrView<'_, V, O>,
     rows: Range<usize>,
     alpha: V,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use evenpath_kernels::fold::{Extreme, NO_KEY};
-use evenpath_kernels::map::Mapping;
+use evenpath_kernels::map::{Mapping, code};
 use evenpath_kernels::norm::Magnitude;
 
 use crate::{Scalar, Value, parallel};
@@ -34,6 +34,13 @@ fn combine_elements<V: Value>(x: &[V], y: &[V], z: &mut [V], combine: impl Fn(V,
     parallel::parts_mut(z, CHUNK, |range, z| {
         let operands = x[range.clone()].iter().zip(&y[range]);
         z.iter_mut().zip(operands).for_each(|(z, (&x, &y))| *z = combine(x, y));
+    });
+}
+
+/// Replaces each element of `y` by a function of those of `x` and `y`.
+pub(crate) fn update_elements<V: Scalar>(x: &[V], y: &mut [V], update: impl Fn(V, V) -> V + Sync) {
+    parallel::parts_mut(y, CHUNK, |range, y| {
+        y.iter_mut().zip(&x[range]).for_each(|(y, &x)| *y = update(x, *y));
     });
 }
 
@@ -73,8 +80,22 @@ pub(super) fn update<V: Value>(y: &mut V, alpha: V, sum: V, beta: V) {
     *y = if beta == V::ZERO { product } else { product + beta * *y };
 }
 
+/// Copies the elements at some positions.
+pub(crate) fn copy_at<T: Copy + Send + Sync>(source: &[T], positions: &[u32], result: &mut [T]) {
+    parallel::parts_mut(result, CHUNK, |range, result| {
+        for (result, &position) in result.iter_mut().zip(&positions[range]) {
+            *result = source[position as usize];
+        }
+    });
+}
+
 /// Replaces each element by a function of it.
 pub(crate) fn map<V: Value>(mapping: Mapping<V>, y: &mut [V]) {
+    if mapping.code == code::POWER {
+        let exponent = mapping.first;
+        parallel::parts_mut(y, CHUNK, |_, y| y.iter_mut().for_each(|y| *y = y.power(exponent)));
+        return;
+    }
     parallel::parts_mut(y, CHUNK, |_, y| y.iter_mut().for_each(|y| *y = mapping.apply(*y)));
 }
 

@@ -9,11 +9,11 @@ use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, no_aligned_inpu
 use crate::operand::{OpError, countable};
 use crate::operation::Operator;
 use crate::sequence::scan::{self, ScanOptions};
-use crate::{Offset, RealStorage};
+use crate::{Complex, Offset, Storage};
 
 /// Consecutive rows of a matrix.
 #[derive(Clone, Copy)]
-pub(super) struct SourceRows<'m, V: RealStorage, O: Offset> {
+pub(super) struct SourceRows<'m, V: Storage, O: Offset> {
     /// Offsets of the rows, from zero, and one more.
     pub(super) row_offsets: &'m DeviceSlice<O>,
     /// The column of each nonzero.
@@ -30,7 +30,7 @@ pub(super) struct ChosenEntries<O: Offset, T: bytemuck::Pod> {
     pub(super) values: DeviceVec<T>,
 }
 
-impl<V: RealStorage, O: Offset> SourceRows<'_, V, O> {
+impl<V: Storage, O: Offset> SourceRows<'_, V, O> {
     /// Copies the entries of the chosen columns, in their order. Waits for the device.
     pub(super) fn choose(self, chosen: ChosenColumns) -> Result<ChosenEntries<O, V>, OpError> {
         let counted = self.count(chosen)?;
@@ -38,6 +38,7 @@ impl<V: RealStorage, O: Offset> SourceRows<'_, V, O> {
         match V::SIZE {
             2 => self.copy::<u16>(&counted, &mut entries)?,
             4 => self.copy::<u32>(&counted, &mut entries)?,
+            16 => self.copy::<Complex<f64>>(&counted, &mut entries)?,
             _ => self.copy::<u64>(&counted, &mut entries)?,
         }
         Ok(entries)
@@ -161,7 +162,7 @@ impl<O: Offset, T: bytemuck::Pod> ChosenEntries<O, T> {
 /// # Safety
 ///
 /// The positions are below the number of values, and both are on one device with kernels.
-pub(super) unsafe fn gather_values<V: RealStorage>(
+pub(super) unsafe fn gather_values<V: Storage>(
     values: &DeviceSlice<V>,
     positions: &DeviceSlice<u32>,
 ) -> Result<DeviceVec<V>, DeviceError> {
@@ -170,6 +171,8 @@ pub(super) unsafe fn gather_values<V: RealStorage>(
         2 => unsafe { gather_words::<u16, V>(values, positions) },
         // SAFETY: guaranteed by the caller.
         4 => unsafe { gather_words::<u32, V>(values, positions) },
+        // SAFETY: guaranteed by the caller.
+        16 => unsafe { gather_words::<Complex<f64>, V>(values, positions) },
         // SAFETY: guaranteed by the caller.
         _ => unsafe { gather_words::<u64, V>(values, positions) },
     }
@@ -180,7 +183,7 @@ pub(super) unsafe fn gather_values<V: RealStorage>(
 /// # Safety
 ///
 /// The same as for [`gather_values`].
-unsafe fn gather_words<W: Element, V: RealStorage>(
+unsafe fn gather_words<W: Element, V: Storage>(
     values: &DeviceSlice<V>,
     positions: &DeviceSlice<u32>,
 ) -> Result<DeviceVec<V>, DeviceError> {

@@ -10,9 +10,9 @@ use crate::matrix::check_dimensions;
 use crate::operand::OpError;
 use crate::operand::check::check_countable;
 use crate::sequence::vector;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
-impl<V: Value, O: Offset> DeviceCsr<V, O> {
+impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// Returns the diagonal: min(m, n) elements for a matrix of m rows and n columns, zero where no entry is stored, and
     /// the sum of duplicates in their order. Runs in the order of the device's stream; the call does not wait.
     ///
@@ -68,7 +68,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     }
 }
 
-impl<V: Value> DeviceCsr<V> {
+impl<V: Scalar> DeviceCsr<V> {
     /// Creates the identity matrix of n rows and columns.
     ///
     /// # Errors

@@ -1,20 +1,21 @@
 //! Matrices of some of the entries of another.
 
+use evenpath_kernels::absolute::AbsoluteValues;
 use evenpath_kernels::entries::{
     CompactEntries, Condition, CountKept, MarkEntries, MarkLargest, RankRows, code,
 };
 
 use super::DeviceCsr;
-use crate::device::{DeviceSlice, DeviceVec};
+use crate::device::{DeviceError, DeviceSlice, DeviceVec};
 use crate::format::csr::DevicePattern;
 use crate::format::path_tiles::PathTiles;
 use crate::matrix::CsrView;
 use crate::operand::{OpError, Pairs};
-use crate::operation::{Map, Operator};
+use crate::operation::Operator;
 use crate::sequence::scan::{self, ScanOptions};
 use crate::sequence::sort::{self, SortOptions, SortOrder};
-use crate::sequence::{map, vector};
-use crate::{Offset, Value};
+use crate::sequence::vector;
+use crate::{Offset, Scalar, Value};
 
 /// Condition on the entries that [`DeviceCsr::filter`] keeps. Diagonal k has the entries whose column is their row plus
 /// k: those above the main diagonal have positive numbers.
@@ -57,7 +58,7 @@ impl<V: Value> Filter<V> {
     }
 }
 
-impl<V: Value, O: Offset> DeviceCsr<V, O> {
+impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// Returns a matrix of the same shape with the entries that fulfill a condition, in their order. Later changes of
     /// this matrix's values do not affect it. Waits for the device.
     ///
@@ -81,7 +82,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// If this thread captures a graph, there is too little memory, or the device was lost; for
     /// [`LargestOfRow`](Filter::LargestOfRow) also if there are 2³² nonzeros or more.
-    pub fn filter(&self, filter: Filter<V>) -> Result<Self, OpError> {
+    pub fn filter(&self, filter: Filter<V::Real>) -> Result<Self, OpError> {
         let device = self.device();
         device.refuse_in_graph("the entries of a matrix are filtered")?;
         let values = self.values_now();
@@ -119,7 +120,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// Sets the bits of the entries that fulfill a condition; all are zero before.
     fn mark(
         &self,
-        condition: Condition<V>,
+        condition: Condition<V::Real>,
         values: &DeviceSlice<V>,
         bits: &mut DeviceSlice<u32>,
     ) -> Result<(), OpError> {
@@ -147,8 +148,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         let nonzeros = super::transpose::check_countable(self)?;
         let pattern = self.pattern();
         let order = {
-            let mut magnitudes = values.copied()?;
-            map::apply(Map::Abs.mapping(), &mut magnitudes)?;
+            let magnitudes = absolute_values(values)?;
             let numbers = vector::iota(self.device(), nonzeros)?;
             let options = SortOptions::default().with_order(SortOrder::Descending);
             let pairs = Pairs::new(&magnitudes, &numbers);
@@ -214,13 +214,25 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     }
 }
 
+/// Absolute values of a vector, on a device with kernels.
+fn absolute_values<V: Scalar>(x: &DeviceSlice<V>) -> Result<DeviceVec<V::Real>, DeviceError> {
+    let device = x.device();
+    let mut result = device.uninitialized(x.len())?;
+    let launch = device.kernel().threads(x.len())?;
+    let kernel = AbsoluteValues { x: x.as_global(), result: result.as_global_mut(), len: x.len() as u64 };
+    // SAFETY: both views are of `len` elements on this device; buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }?;
+    Ok(result)
+}
+
 /// Filters on the CPU.
-fn filter_on_host<V: Value, O: Offset>(
+fn filter_on_host<V: Scalar, O: Offset>(
     matrix: CsrView<'_, V, O>,
-    filter: Filter<V>,
+    filter: Filter<V::Real>,
 ) -> crate::matrix::Csr<V, O> {
     if let Some(condition) = filter.condition() {
-        return matrix.filtered(|_, row, column, value| condition.holds(row as u32, column, || value));
+        return matrix
+            .filtered(|_, row, column, value| condition.holds(row as u32, column, || value.absolute()));
     }
     let Filter::LargestOfRow(count) = filter else { unreachable!("other filters are conditions") };
     let is_kept = matrix.marks_of_largest(count);

@@ -9,9 +9,9 @@ use crate::format::csr::DevicePattern;
 use crate::format::path_tiles::PathTiles;
 use crate::matrix::KroneckerShape;
 use crate::operand::OpError;
-use crate::{Offset, RealStorage};
+use crate::{Offset, Storage};
 
-impl<V: RealStorage, O: Offset> DeviceCsr<V, O> {
+impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// Returns the Kronecker product A ⊗ B: each entry of A replaced by that entry times B. For A of m × n and B of p × q, it
     /// is m·p × n·q, and entry (i, j) of A and entry (k, l) of B give entry (i·p + k, j·q + l). It is canonical if A and B are.
     ///

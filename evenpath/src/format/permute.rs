@@ -13,9 +13,9 @@ use crate::format::path_tiles::PathTiles;
 use crate::operand::check::check_countable;
 use crate::operand::{OpError, Pairs};
 use crate::sequence::sort;
-use crate::{MatrixError, Offset, RealStorage};
+use crate::{MatrixError, Offset, Storage};
 
-impl<V: RealStorage, O: Offset> DeviceCsr<V, O> {
+impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// Returns P·A·Pᵀ, in its own memory: row i and column i of the result are row and column `order[i]` of this square matrix. Later
     /// changes of this matrix's values do not affect it. Rows of the result are sorted by column; entries of the same row and column
     /// keep their order. For rows alone see [`select_rows`](Self::select_rows). [`Csr::permute`](crate::Csr::permute) does the same on

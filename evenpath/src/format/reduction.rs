@@ -1,14 +1,14 @@
 //! Reductions of the rows and columns of a matrix.
 
-use evenpath_kernels::entries::CountRows;
+use evenpath_kernels::entries::{CountRows, FinishRowNorms, RowNorms, TILE_SUMS};
 use evenpath_kernels::map::Mapping;
 
 use super::DeviceCsr;
-use super::scale::scale_rows;
+use super::path_tiles::PathTiles;
 use crate::device::{DeviceSlice, DeviceVec};
 use crate::operand::OpError;
 use crate::operation::{Map, Operator, Reduction};
-use crate::sequence::{map, reduce, vector};
+use crate::sequence::{map, reduce};
 use crate::{Offset, Value};
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
@@ -29,8 +29,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If there are 2³² nonzeros or more and the device is not the CPU, there is too little memory, or the device was
-    /// lost.
+    /// If there are 2³² nonzeros or more, the device is not the CPU, and the reduction is neither [`Norm2`](Reduction::Norm2) nor
+    /// [`Count`](Reduction::Count); if there is too little memory, or the device was lost.
     pub fn reduce_rows(&self, reduction: Reduction) -> Result<DeviceVec<V>, OpError> {
         let (device, values) = (self.device(), self.values_now());
         if let Some(view) = self.pattern().host_view(&values) {
@@ -86,17 +86,34 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         Ok(result)
     }
 
-    /// The norm of each row, from the values divided by the largest of the row.
+    /// The norm of each row, whose values are read once.
     fn row_norms(&self) -> Result<DeviceVec<V>, OpError> {
-        let (low, high) = V::NORMAL;
-        let largest = self.row_magnitudes(low, high)?;
-        let mut squares = self.values_now().copied()?;
-        scale_rows(self, &largest, true, &mut squares)?;
-        map::apply(Map::Square.mapping(), &mut squares)?;
-        let mut roots = self.reduce_values(&squares, Operator::Sum)?;
-        map::apply(Map::Sqrt.mapping(), &mut roots)?;
-        let mut norms = self.device().uninitialized(self.nrows())?;
-        vector::multiply_elements(&roots, &largest, &mut norms)?;
+        let (device, pattern, values) = (self.device(), self.pattern(), self.values_now());
+        let mut norms = device.uninitialized(self.nrows())?;
+        let (tiles, launch) = PathTiles::find(self, device.kernel::<RowNorms<V, O>>())?;
+        let count = tiles.count as usize;
+        let mut sums = device.uninitialized(TILE_SUMS * count)?;
+        let finish_launch = device.kernel().blocks(count)?;
+        let kernel = RowNorms {
+            pattern: pattern.view(),
+            values: values.as_global(),
+            tile_rows: tiles.rows.as_global(),
+            norms: norms.as_global_mut(),
+            sums: sums.as_global_mut(),
+        };
+        let finish = FinishRowNorms {
+            row_offsets: pattern.row_offsets.as_global(),
+            tile_rows: tiles.rows.as_global(),
+            sums: sums.as_global(),
+            norms: norms.as_global_mut(),
+            tile_items: launch.info().tile_items() as u32,
+        };
+        // SAFETY: the tiles are the matrix's, of the first kernel's length; there is a value per nonzero, a norm per row, and memory for
+        // the sums of each tile; buffers are freed in the stream's order.
+        unsafe {
+            launch.launch(kernel)?;
+            finish_launch.launch(finish)?;
+        }
         Ok(norms)
     }
 

@@ -79,7 +79,9 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     pub fn map_values(&self, map: Map<V>) -> Result<(), OpError> {
         self.shared_values().change(|values| map::apply(map.mapping(), values))
     }
+}
 
+impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// Multiplies every row by its element of `factors`, which has one per row: A becomes DA, for D with these elements
     /// on the diagonal. Runs in the order of the device's stream; the call does not wait.
     ///
@@ -89,7 +91,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// is too little memory, or the device was lost.
     pub fn scale_rows(&self, factors: &DeviceSlice<V>) -> Result<(), OpError> {
         check_vector(self.device(), ("factors", factors), self.nrows())?;
-        self.shared_values().change(|values| scale_rows(self, factors, false, values))
+        self.shared_values().change(|values| scale_rows(self, factors, values))
     }
 
     /// Multiplies every column by its element of `factors`, which has one per column: A becomes AD, for D with these
@@ -123,11 +125,10 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     }
 }
 
-/// Multiplies or divides values, one per nonzero of the matrix, by the factors of their rows.
-pub(super) fn scale_rows<V: Value, O: Offset>(
+/// Multiplies values, one per nonzero of the matrix, by the factors of their rows.
+fn scale_rows<V: Scalar, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     factors: &DeviceSlice<V>,
-    is_division: bool,
     values: &mut DeviceSlice<V>,
 ) -> Result<(), DeviceError> {
     let (device, pattern) = (matrix.device(), matrix.pattern());
@@ -135,9 +136,7 @@ pub(super) fn scale_rows<V: Value, O: Offset>(
         if let (Some(offsets), Some(factors), Some(values)) =
             (pattern.row_offsets.host_slice(), factors.host_slice(), values.host_slice_mut())
         {
-            crate::matrix::scale_rows(offsets, values, |row, value| {
-                if is_division { value / factors[row] } else { factors[row] * value }
-            });
+            crate::matrix::scale_rows(offsets, values, |row, value| factors[row] * value);
         }
         return Ok(());
     }
@@ -147,7 +146,6 @@ pub(super) fn scale_rows<V: Value, O: Offset>(
         values: values.as_global_mut(),
         factors: factors.as_global(),
         tile_rows: tiles.rows.as_global(),
-        is_division: u32::from(is_division),
     };
     // SAFETY: the tiles are the matrix's, of the kernel's length; there is a value per nonzero and a factor per row;
     // buffers are freed in the stream's order.

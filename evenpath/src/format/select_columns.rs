@@ -11,9 +11,9 @@ use crate::matrix::check_dimensions;
 use crate::operand::check::check_countable;
 use crate::operand::{OpError, Pairs};
 use crate::sequence::{sort, vector};
-use crate::{MatrixError, Offset, RealStorage};
+use crate::{MatrixError, Offset, Storage};
 
-impl<V: RealStorage, O: Offset> DeviceCsr<V, O> {
+impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// Returns the matrix whose column j is column `columns[j]` of this one, in its own memory: later changes of this matrix's values do
     /// not affect it. Columns may be repeated, and in any order. For A of m rows and n columns and a list of k columns, the result
     /// has m rows and k columns.

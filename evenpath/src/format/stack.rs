@@ -9,12 +9,12 @@ use crate::device::{Device, DeviceError, DeviceKind, DeviceSlice, DeviceVec};
 use crate::format::csr::DevicePattern;
 use crate::matrix::{Block, BlockRow, Blocks};
 use crate::operand::OpError;
-use crate::{Offset, RealStorage};
+use crate::{Complex, Offset, Storage};
 
 /// Matrices of blocks, all on one device. The result has its own memory: later changes of a block's values do not affect it.
 /// It has the entries of the rows of its blocks from left to right, in their order, and is canonical if the blocks are. Nothing
 /// is counted, since the number of nonzeros is known; the calls run in the order of the device's stream, and do not wait.
-impl<V: RealStorage, O: Offset> DeviceCsr<V, O> {
+impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// Returns the matrix of the rows of all blocks, one block below the other. All have the same number of columns.
     /// [`Csr::vstack`](crate::Csr::vstack) does the same on the host.
     ///
@@ -106,7 +106,7 @@ impl<V: RealStorage, O: Offset> DeviceCsr<V, O> {
     }
 }
 
-impl<V: RealStorage, O: Offset> Block for &DeviceCsr<V, O> {
+impl<V: Storage, O: Offset> Block for &DeviceCsr<V, O> {
     fn shape(self) -> (usize, usize) {
         DeviceCsr::shape(self)
     }
@@ -117,7 +117,7 @@ impl<V: RealStorage, O: Offset> Block for &DeviceCsr<V, O> {
 }
 
 /// Copies the blocks, of which there is at least one, to one matrix.
-fn join<V: RealStorage, O: Offset>(blocks: &Blocks<&DeviceCsr<V, O>>) -> Result<DeviceCsr<V, O>, OpError> {
+fn join<V: Storage, O: Offset>(blocks: &Blocks<&DeviceCsr<V, O>>) -> Result<DeviceCsr<V, O>, OpError> {
     let Some(device) = blocks.iter().next().map(DeviceCsr::device) else {
         unreachable!("every row of blocks has one")
     };
@@ -149,7 +149,7 @@ fn join<V: RealStorage, O: Offset>(blocks: &Blocks<&DeviceCsr<V, O>>) -> Result<
     Ok(DeviceCsr::from_valid(pattern, values))
 }
 
-fn join_on_host<V: RealStorage, O: Offset>(
+fn join_on_host<V: Storage, O: Offset>(
     device: &Device,
     blocks: &Blocks<&DeviceCsr<V, O>>,
 ) -> Result<DeviceCsr<V, O>, OpError> {
@@ -164,13 +164,13 @@ fn join_on_host<V: RealStorage, O: Offset>(
 }
 
 /// The arrays of the result, on a device with kernels.
-struct Target<V: RealStorage, O: Offset> {
+struct Target<V: Storage, O: Offset> {
     row_offsets: DeviceVec<O>,
     columns: DeviceVec<u32>,
     values: DeviceVec<V>,
 }
 
-impl<V: RealStorage, O: Offset> Target<V, O> {
+impl<V: Storage, O: Offset> Target<V, O> {
     /// Writes the offsets of a row of blocks, which has `before` nonzeros before it, and of the row after it.
     fn add_offsets(&mut self, row: &BlockRow<&DeviceCsr<V, O>>, before: usize) -> Result<(), DeviceError> {
         let device = self.columns.device().clone();
@@ -225,6 +225,7 @@ impl<V: RealStorage, O: Offset> Target<V, O> {
             match V::SIZE {
                 2 => self.place_words::<u16>(block, first_column, &starts)?,
                 4 => self.place_words::<u32>(block, first_column, &starts)?,
+                16 => self.place_words::<Complex<f64>>(block, first_column, &starts)?,
                 _ => self.place_words::<u64>(block, first_column, &starts)?,
             }
             if at + 1 < row.blocks.len() {

@@ -11,9 +11,9 @@ use crate::device::{DeviceVec, no_input};
 use crate::format::csr::DevicePattern;
 use crate::matrix::check_block_range;
 use crate::operand::OpError;
-use crate::{Offset, RealStorage};
+use crate::{Offset, Storage};
 
-impl<V: RealStorage, O: Offset> DeviceCsr<V, O> {
+impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// Returns the block of these rows and columns, for p rows and q columns a p × q matrix in its own memory: later changes of this
     /// matrix's values do not affect it. The entries of a row keep their order.
     ///

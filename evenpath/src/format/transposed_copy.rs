@@ -11,15 +11,15 @@ use super::values::{CopyState, ValueCopy};
 use crate::device::{DeviceKind, DeviceVec};
 use crate::operand::{OpError, Pairs};
 use crate::sequence::{sort, vector};
-use crate::{Offset, Value, cpu};
+use crate::{Offset, Scalar, cpu};
 
 /// The transpose of a matrix. Its values are those of the matrix when it is [`current`](Self::current).
-pub(crate) struct TransposedCopy<V: Value, O: Offset> {
+pub(crate) struct TransposedCopy<V: Scalar, O: Offset> {
     transpose: Transpose<V, O>,
     state: Mutex<CopyState>,
 }
 
-impl<V: Value, O: Offset> ValueCopy<V> for TransposedCopy<V, O> {
+impl<V: Scalar, O: Offset> ValueCopy<V> for TransposedCopy<V, O> {
     fn refresh(&self, values: &DeviceVec<V>, version: u64) -> Result<(), OpError> {
         let mut state = self.state.lock();
         let Transpose { matrix, permutation } = &self.transpose;
@@ -27,7 +27,7 @@ impl<V: Value, O: Offset> ValueCopy<V> for TransposedCopy<V, O> {
             if let (Some(values), Some(permutation), Some(own)) =
                 (values.host_slice(), permutation.host_slice(), own.host_slice_mut())
             {
-                cpu::gather(values, permutation, V::ONE, V::ZERO, own);
+                cpu::copy_at(values, permutation, own);
                 return Ok(());
             }
             // SAFETY: the permutation's elements are the indices of the matrix's nonzeros, each of which has a
@@ -39,7 +39,7 @@ impl<V: Value, O: Offset> ValueCopy<V> for TransposedCopy<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> TransposedCopy<V, O> {
+impl<V: Scalar, O: Offset> TransposedCopy<V, O> {
     /// Transposes a matrix.
     pub(crate) fn new(matrix: &DeviceCsr<V, O>) -> Result<Arc<Self>, OpError> {
         let values = matrix.values_now();
@@ -75,7 +75,7 @@ impl<V: Value, O: Offset> TransposedCopy<V, O> {
 }
 
 /// Computes the transpose and its permutation on the CPU.
-fn transpose_on_cpu<V: Value, O: Offset>(
+fn transpose_on_cpu<V: Scalar, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     values: &DeviceVec<V>,
 ) -> Result<Transpose<V, O>, OpError> {

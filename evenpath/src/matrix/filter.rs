@@ -1,7 +1,9 @@
 //! Matrices of some of the entries of another.
 
+use evenpath_simt::Element;
+
 use super::{Csr, CsrView, row_blocks};
-use crate::{Offset, Storage, Value, parallel};
+use crate::{Offset, Scalar, Storage, parallel};
 
 impl<V: Storage, O: Offset> Csr<V, O> {
     /// Returns a matrix of the same shape with the entries for which `keep` returns true, in their order. It is called
@@ -75,7 +77,7 @@ impl<V: Storage, O: Offset> CsrView<'_, V, O> {
     }
 }
 
-impl<V: Value, O: Offset> CsrView<'_, V, O> {
+impl<V: Scalar, O: Offset> CsrView<'_, V, O> {
     /// Marks the entries with the largest absolute values of each row, `count` at most, of equal ones those stored
     /// first. NaN is larger than any number.
     pub(crate) fn marks_of_largest(self, count: usize) -> Vec<bool> {
@@ -86,7 +88,7 @@ impl<V: Value, O: Offset> CsrView<'_, V, O> {
             for row in rows {
                 let mut order: Vec<usize> = self.range(row).collect();
                 // The bits of absolute values have their order. The sort is stable.
-                order.sort_by_key(|&at| std::cmp::Reverse(self.values()[at].abs().to_bits()));
+                order.sort_by_key(|&at| std::cmp::Reverse(self.values()[at].absolute().to_bits()));
                 order.into_iter().take(count).for_each(|at| marks[at - first] = true);
             }
             marks

@@ -2,9 +2,9 @@
 
 use super::{Csr, CsrView, MatrixError, Row, check_dimensions, row_blocks};
 use crate::operation::Reduction;
-use crate::{Offset, Value, parallel};
+use crate::{Offset, Scalar, Value, parallel};
 
-impl<V: Value> Csr<V> {
+impl<V: Scalar> Csr<V> {
     /// Creates the identity matrix of n rows and columns.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl<V: Value> Csr<V> {
     }
 }
 
-impl<V: Value, O: Offset> Csr<V, O> {
+impl<V: Scalar, O: Offset> Csr<V, O> {
     /// Returns the diagonal: min(m, n) elements for a matrix of m rows and n columns, zero where no entry is stored, and
     /// the sum of duplicates.
     pub fn diagonal(&self) -> Vec<V> {
@@ -48,7 +48,9 @@ impl<V: Value, O: Offset> Csr<V, O> {
         diagonal.truncate(self.ncols());
         diagonal
     }
+}
 
+impl<V: Value, O: Offset> Csr<V, O> {
     /// Reduces the stored values of each row: one element per row. Entries that are not stored do not count as zeros.
     ///
     /// ```
@@ -75,7 +77,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     }
 }
 
-impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
+impl<'a, V: Scalar, O: Offset> CsrView<'a, V, O> {
     /// Writes the diagonal, with an element per row.
     pub(crate) fn write_diagonal(self, diagonal: &mut [V]) {
         let elements = self.map_rows(|index, row| {
@@ -83,11 +85,6 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
             own.fold(V::ZERO, |sum, (_, value)| sum + value)
         });
         diagonal.copy_from_slice(&elements);
-    }
-
-    /// Reduces the values of each row.
-    pub(crate) fn reduce_rows(self, reduction: Reduction) -> Vec<V> {
-        self.map_rows(|_, row| reduce(reduction, row.values()))
     }
 
     /// Returns the element for each row, in blocks of about equal numbers of entries.
@@ -100,6 +97,13 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
             rows.map(of).collect()
         });
         parts.concat()
+    }
+}
+
+impl<V: Value, O: Offset> CsrView<'_, V, O> {
+    /// Reduces the values of each row.
+    pub(crate) fn reduce_rows(self, reduction: Reduction) -> Vec<V> {
+        self.map_rows(|_, row| reduce(reduction, row.values()))
     }
 }
 

@@ -83,6 +83,16 @@ pub enum OpError {
         /// The name of the method for this type.
         usable: &'static str,
     },
+    /// The method of SpMV with the transpose does not support the type of the matrix's values.
+    #[error("SpMV with the transpose by `{method}` does not support values of {value}; `{usable}` does")]
+    TransposedMethodOfType {
+        /// The name of the method.
+        method: &'static str,
+        /// The type.
+        value: &'static str,
+        /// The name of the method for this type.
+        usable: &'static str,
+    },
     /// The method of sparse products does not support the type of the matrices' values.
     #[error("SpGEMM by `{method}` does not support values of {value}; `{usable}` does")]
     SpgemmMethodOfType {

@@ -1,6 +1,7 @@
 //! Functions of every element of a vector that complex numbers have too.
 
-use evenpath_kernels::complex::{Conjugate, ScaleComplex};
+use evenpath_kernels::complex::{Conjugate, FillElements, ScaleComplex};
+use evenpath_kernels::map::{Mapping, code};
 
 use super::map;
 use crate::device::{DeviceError, DeviceSlice};
@@ -10,6 +11,44 @@ use crate::{Scalar, Value, parallel};
 
 /// Elements per task.
 const GRAIN: usize = 1 << 14;
+
+/// Sets every element to `value`.
+pub(crate) fn fill<V: Scalar>(value: V, y: &mut DeviceSlice<V>) -> Result<(), DeviceError> {
+    V::by_kind(Filling { value, y })
+}
+
+/// Operands of [`fill`].
+struct Filling<'a, V: Scalar> {
+    value: V,
+    y: &'a mut DeviceSlice<V>,
+}
+
+impl<V: Scalar> ForKind<V> for Filling<'_, V> {
+    type Output = Result<(), DeviceError>;
+
+    fn value(self) -> Self::Output
+    where
+        V: Value,
+    {
+        map::apply(Mapping { code: code::FILL, first: self.value, second: V::ZERO }, self.y)
+    }
+
+    fn complex(self) -> Self::Output {
+        let Self { value, y } = self;
+        if let Some(y) = y.host_slice_mut() {
+            replace(y, |_| value);
+            return Ok(());
+        }
+        let launch = y.device().kernel().threads(y.len())?;
+        let kernel = FillElements { y: y.as_global_mut(), value, len: y.len() as u64 };
+        // SAFETY: the view is of `len` elements on this device; buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }
+    }
+
+    fn half(self) -> Self::Output {
+        unreachable!("types of 16 bits are no type of arithmetic")
+    }
+}
 
 /// Multiplies every element by `factor`.
 pub(crate) fn scale<V: Scalar>(factor: V, y: &mut DeviceSlice<V>) -> Result<(), DeviceError> {

@@ -1,30 +1,11 @@
 //! Functions of every element of a vector.
 
-use evenpath_kernels::map::{MapElements, Mapping, code};
+use evenpath_kernels::map::{MapElements, Mapping, PowerElements, code};
 
 use crate::device::{DeviceError, DeviceSlice};
 use crate::operand::OpError;
 use crate::operation::Map;
 use crate::{Value, cpu};
-
-/// Sets every element of y, of any length, to `value`, whatever it held. Runs in the order of the device's stream;
-/// the call does not wait.
-///
-/// ```
-/// use evenpath::{Device, vector};
-///
-/// let mut y = Device::best()?.uninitialized(3)?;
-/// vector::fill(0.5, &mut y)?;
-/// assert_eq!(y.download()?, [0.5; 3]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-///
-/// If the device was lost.
-pub fn fill<V: Value>(value: V, y: &mut DeviceSlice<V>) -> Result<(), OpError> {
-    Ok(apply(Mapping { code: code::FILL, first: value, second: V::ZERO }, y)?)
-}
 
 /// Replaces every element of y, of any length, by a function of it. Runs in the order of the device's stream; the
 /// call does not wait. Results are the same to the last bit on every device.
@@ -51,6 +32,12 @@ pub(crate) fn apply<V: Value>(mapping: Mapping<V>, y: &mut DeviceSlice<V>) -> Re
     if let Some(y) = y.host_slice_mut() {
         cpu::map(mapping, y);
         return Ok(());
+    }
+    if mapping.code == code::POWER {
+        let launch = y.device().kernel().threads(y.len())?;
+        let kernel = PowerElements { y: y.as_global_mut(), exponent: mapping.first, len: y.len() as u64 };
+        // SAFETY: the view is of `len` elements on this device; buffers are freed in the stream's order.
+        return unsafe { launch.launch(kernel) };
     }
     let launch = y.device().kernel().threads(y.len())?;
     let kernel = MapElements { y: y.as_global_mut(), mapping, len: y.len() as u64 };

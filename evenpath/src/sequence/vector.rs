@@ -16,19 +16,20 @@ use evenpath_kernels::complex::GatherElements;
 use evenpath_kernels::norm::{FinishNorm, Norm, SUMS};
 use evenpath_kernels::update::Update;
 use evenpath_kernels::vector::{
-    AddAt, Axpby, DivideElements, Dot, FinishDot, Gather, GatherIndices, Iota, MultiplyElements, Scale,
+    AddAt, Axpby, DivideElements, DivideInPlace, Dot, FinishDot, Gather, GatherIndices, Iota,
+    MultiplyElements, MultiplyInPlace, Scale,
 };
 
 use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{Global, GlobalMut};
 
-use super::fold;
 pub use super::fold::{
     argmax, argmax_into, argmin, argmin_into, max, max_into, min, min_into, norm_max, norm_max_into, norm1,
     norm1_into, sum, sum_into,
 };
-pub use super::map::{fill, map};
+pub use super::map::map;
 pub use super::positions::Positions;
+use super::{complex, fold};
 use crate::device::{Device, DeviceError, DeviceKind, DeviceSlice, DeviceVec};
 use crate::operand::check::check_vector;
 use crate::operand::factor::factors;
@@ -83,6 +84,25 @@ pub fn axpby<'f, V: Scalar>(
     Ok(())
 }
 
+/// Sets every element of y, of any length, to `value`, whatever it held. Runs in the order of the device's stream;
+/// the call does not wait.
+///
+/// ```
+/// use evenpath::{Device, vector};
+///
+/// let mut y = Device::best()?.uninitialized(3)?;
+/// vector::fill(0.5, &mut y)?;
+/// assert_eq!(y.download()?, [0.5; 3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If the device was lost.
+pub fn fill<V: Scalar>(value: V, y: &mut DeviceSlice<V>) -> Result<(), OpError> {
+    Ok(complex::fill(value, y)?)
+}
+
 /// Computes z = x ∘ y, the elementwise product. `x`, `y` and `z` have n elements each. Runs in the order of
 /// the device's stream; the call does not wait.
 ///
@@ -120,6 +140,60 @@ pub fn divide_elements<V: Value>(
     z: &mut DeviceSlice<V>,
 ) -> Result<(), OpError> {
     elementwise((x, y, z), cpu::divide_elements, |x, y, z, len| DivideElements { x, y, z, len })
+}
+
+/// Computes y = x ∘ y, the elementwise product, in place. `x` and `y` have n elements each. Runs in the order of the device's stream;
+/// the call does not wait.
+///
+/// ```
+/// use evenpath::{Device, vector};
+///
+/// let device = Device::best()?;
+/// let (x, mut y) = (device.upload(&[2.0, 4.0])?, device.upload(&[3.0, 5.0])?);
+/// vector::multiply_elements_in_place(&x, &mut y)?;
+/// assert_eq!(y.download()?, [6.0, 20.0]);
+/// vector::divide_elements_in_place(&x, &mut y)?;
+/// assert_eq!(y.download()?, [3.0, 5.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If the vectors differ in length or are on several devices; then nothing is written. If the device was lost.
+pub fn multiply_elements_in_place<V: Scalar>(
+    x: &DeviceSlice<V>,
+    y: &mut DeviceSlice<V>,
+) -> Result<(), OpError> {
+    in_place((x, y), |x, y| x * y, |x, y, len| MultiplyInPlace { x, y, len })
+}
+
+/// Computes y = y / x, the elementwise quotient, in place; infinite or NaN where x is zero. `x` and `y` have n elements each. Runs in
+/// the order of the device's stream; the call does not wait.
+///
+/// # Errors
+///
+/// If the vectors differ in length or are on several devices; then nothing is written. If the device was lost.
+pub fn divide_elements_in_place<V: Value>(x: &DeviceSlice<V>, y: &mut DeviceSlice<V>) -> Result<(), OpError> {
+    in_place((x, y), |x, y| y / x, |x, y, len| DivideInPlace { x, y, len })
+}
+
+/// Replaces each element of y by a function of those of x and y: by `on_cpu` on the CPU, otherwise by the kernel that `kernel` returns, with
+/// one thread per element.
+fn in_place<V: Scalar, K: Kernel>(
+    (x, y): (&DeviceSlice<V>, &mut DeviceSlice<V>),
+    on_cpu: impl Fn(V, V) -> V + Sync,
+    kernel: impl FnOnce(Global<V>, GlobalMut<V>, u64) -> K,
+) -> Result<(), OpError> {
+    check_vector(x.device(), ("y", y), x.len())?;
+    if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {
+        cpu::update_elements(x, y, on_cpu);
+        return Ok(());
+    }
+    let launch = x.device().kernel().threads(x.len())?;
+    let kernel = kernel(x.as_global(), y.as_global_mut(), x.len() as u64);
+    // SAFETY: the views are of vectors of `len` elements on this device; buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }?;
+    Ok(())
 }
 
 /// Computes each element of z from those of x and y: by `on_cpu` on the CPU, otherwise by the kernel that

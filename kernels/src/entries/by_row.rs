@@ -1,14 +1,15 @@
 //! Values of entries, changed in place by their rows and columns.
 
-use evenpath_simt::{device, kernel, thread, Arena, Element, Float, Global, GlobalMut, Shared};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Element, Global, GlobalMut, Shared};
 
 use crate::elementary::Elementary;
 use crate::spmv::PathTile;
 use crate::{GlobalPattern, Offset};
 
 kernel! {
-    /// Multiplies or divides each value by the factor of its row: one block per tile of row ends plus entries.
-    pub struct ScaleRows<V: Float, O: Offset> {
+    /// Multiplies each value by the factor of its row: one block per tile of row ends plus entries.
+    pub struct ScaleRows<V: Arithmetic, O: Offset> {
         /// The matrix.
         pub pattern: GlobalPattern<O>,
         /// The values.
@@ -17,15 +18,17 @@ kernel! {
         pub factors: Global<V>,
         /// First row of each tile, and `rows` at the end.
         pub tile_rows: Global<u32>,
-        /// One to divide; otherwise zero.
-        pub is_division: u32,
     }
     shared: BLOCK * ITEMS * V::SIZE;
     body: ScaleRows::scale_rows::<BLOCK, ITEMS>;
-    entry: entries_scale_rows_{V}_{O} in entries_{V}: V in [f32, f64], O in [u32, u64], 256 x 8;
+    entries: {
+        entries_scale_rows_{V}_{O} in entries_{V}: V in [f32, f64], O in [u32, u64], 256 x 8;
+        entries_scale_rows_{V}_{O} in entries_complex:
+            V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 256 x 8;
+    }
 }
 
-impl<V: Float, O: Offset> ScaleRows<V, O> {
+impl<V: Arithmetic, O: Offset> ScaleRows<V, O> {
     #[device]
     fn scale_rows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let factors: Shared<V> = arena.take(BLOCK * ITEMS);
@@ -37,10 +40,7 @@ impl<V: Float, O: Offset> ScaleRows<V, O> {
             let place = PathTile::place::<BLOCK>(item);
             if place < tile.nonzeros {
                 let (value, factor) = (values.load(place as usize), factors.load(place as usize));
-                values.store(
-                    place as usize,
-                    if self.is_division != 0 { value / factor } else { factor * value },
-                );
+                values.store(place as usize, factor * value);
             }
         }
     }
@@ -48,7 +48,7 @@ impl<V: Float, O: Offset> ScaleRows<V, O> {
 
 kernel! {
     /// Multiplies each value by the factor of its column: one thread per entry.
-    pub struct ScaleColumns<V: Float> {
+    pub struct ScaleColumns<V: Arithmetic> {
         /// The columns of the entries.
         pub column_indices: Global<u32>,
         /// Their values.
@@ -60,10 +60,13 @@ kernel! {
     }
     shared: 0;
     body: ScaleColumns::scale_columns::<BLOCK>;
-    entry: entries_scale_columns_{V} in entries_{V}: V in [f32, f64], 256 x 1;
+    entries: {
+        entries_scale_columns_{V} in entries_{V}: V in [f32, f64], 256 x 1;
+        entries_scale_columns_{V} in entries_complex: V in [Complex<f32> as c32, Complex<f64> as c64], 256 x 1;
+    }
 }
 
-impl<V: Float> ScaleColumns<V> {
+impl<V: Arithmetic> ScaleColumns<V> {
     #[device]
     fn scale_columns<const BLOCK: usize>(self, _: Arena) {
         let index = thread::global_index::<BLOCK>();

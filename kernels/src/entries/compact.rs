@@ -1,5 +1,6 @@
 //! A matrix of the entries that are marked.
 
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Global, GlobalMut};
 
 use crate::Offset;
@@ -86,7 +87,10 @@ kernel! {
     }
     shared: 0;
     body: CompactEntries::compact_entries::<BLOCK>;
-    entry: entries_compact_{V} in entries_{V}: V in [f32, f64], 256 x 1;
+    entries: {
+        entries_compact_{V} in entries_{V}: V in [f32, f64], 256 x 1;
+        entries_compact_{V} in entries_complex: V in [Complex<f32> as c32, Complex<f64> as c64], 256 x 1;
+    }
 }
 
 impl<V: Arithmetic> CompactEntries<V> {

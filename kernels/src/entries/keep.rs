@@ -1,8 +1,10 @@
 //! Marks of the entries that a filter keeps: one bit per entry, 32 per word, the lowest first.
 
 use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
+use crate::absolute::Absolute;
 use crate::elementary::Elementary;
 use crate::spmv::PathTile;
 use crate::{GlobalPattern, Offset};
@@ -32,20 +34,20 @@ parameters! {
 }
 
 impl<V: Elementary> Condition<V> {
-    /// Returns whether an entry fulfills the condition; `value` is called only if it matters.
+    /// Returns whether an entry fulfills the condition; `absolute` returns its absolute value, and is called only if that matters.
     #[device]
-    pub fn holds(self, row: u32, column: u32, value: impl FnOnce() -> V) -> bool {
+    pub fn holds(self, row: u32, column: u32, absolute: impl FnOnce() -> V) -> bool {
         if self.code == code::BAND {
             let diagonal = i64::from(column) - i64::from(row);
             return diagonal >= self.lower && diagonal <= self.upper;
         }
-        let magnitude = value().magnitude();
+        let absolute = absolute();
         if self.code == code::ABS_ABOVE {
             // Holds for NaN.
-            let is_small = magnitude <= self.limit;
+            let is_small = absolute <= self.limit;
             !is_small
         } else {
-            magnitude != V::ZERO
+            absolute != V::ZERO
         }
     }
 }
@@ -65,7 +67,7 @@ fn add_marks(bits: GlobalMut<u32>, first: usize, marks: u32) {
 
 kernel! {
     /// Marks the entries that fulfill a condition: one block per tile of row ends plus entries.
-    pub struct MarkEntries<V: Elementary, O: Offset> {
+    pub struct MarkEntries<V: Absolute, O: Offset> {
         /// The matrix.
         pub pattern: GlobalPattern<O>,
         /// Its values; read only if the condition is about them.
@@ -75,14 +77,18 @@ kernel! {
         /// Output: a bit per entry, all zero before.
         pub bits: GlobalMut<u32>,
         /// The condition.
-        pub condition: Condition<V>,
+        pub condition: Condition<<V as Absolute>::Magnitude>,
     }
     shared: BLOCK * ITEMS * 4;
     body: MarkEntries::mark_entries::<BLOCK, ITEMS>;
-    entry: entries_mark_{V}_{O} in entries_{V}: V in [f32, f64], O in [u32, u64], 256 x 8;
+    entries: {
+        entries_mark_{V}_{O} in entries_{V}: V in [f32, f64], O in [u32, u64], 256 x 8;
+        entries_mark_{V}_{O} in entries_complex:
+            V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 256 x 8;
+    }
 }
 
-impl<V: Elementary, O: Offset> MarkEntries<V, O> {
+impl<V: Absolute, O: Offset> MarkEntries<V, O> {
     #[device]
     fn mark_entries<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let rows: Shared<u32> = arena.take(BLOCK * ITEMS);
@@ -96,7 +102,7 @@ impl<V: Elementary, O: Offset> MarkEntries<V, O> {
                 let index = tile.first_nonzero + place as usize;
                 let column = self.pattern.column_indices.load_streaming(index);
                 let row = rows.load(place as usize);
-                is_kept = self.condition.holds(row, column, || self.values.load_streaming(index));
+                is_kept = self.condition.holds(row, column, || self.values.load_streaming(index).absolute());
             }
             let marks = warp::ballot(warp::FULL, is_kept);
             add_marks(self.bits, tile.first_nonzero + (place - thread::lane()) as usize, marks);

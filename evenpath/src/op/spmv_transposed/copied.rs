@@ -7,15 +7,15 @@ use crate::format::transposed_copy::TransposedCopy;
 use crate::op::product::SpmvCall;
 use crate::op::{SpmvOptions, SpmvPlan, SpmvPlanInfo};
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// SpMV with a transpose built by the plan.
-pub(super) struct Copied<V: Value, O: Offset> {
+pub(super) struct Copied<V: Scalar, O: Offset> {
     copy: Arc<TransposedCopy<V, O>>,
     plan: SpmvPlan<V, O>,
 }
 
-impl<V: Value, O: Offset> Copied<V, O> {
+impl<V: Scalar, O: Offset> Copied<V, O> {
     pub(super) fn new(matrix: &DeviceCsr<V, O>, spmv: SpmvOptions) -> Result<Self, OpError> {
         let copy = TransposedCopy::new(matrix)?;
         let plan = copy.matrix().plan_spmv(spmv)?;
@@ -23,7 +23,7 @@ impl<V: Value, O: Offset> Copied<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Copied<V, O> {
+impl<V: Scalar, O: Offset> SpmvTransposedSchedule<V, O> for Copied<V, O> {
     fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
         self.copy.current(matrix)?;
         self.plan.run(alpha, x, beta, y)

@@ -2,7 +2,7 @@ use super::schedule::{HeldBytes, SpmvTransposedSchedule};
 use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
 use crate::operand::OpError;
-use crate::{Offset, Value, cpu};
+use crate::{Offset, Scalar, cpu};
 
 /// SpMV with the transpose on the CPU, where all methods are the same.
 pub(super) struct CpuSpmvTransposed {
@@ -10,14 +10,14 @@ pub(super) struct CpuSpmvTransposed {
 }
 
 impl CpuSpmvTransposed {
-    pub(super) fn new<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Self {
+    pub(super) fn new<V: Scalar, O: Offset>(matrix: &DeviceCsr<V, O>) -> Self {
         let pieces = cpu::spmv_transposed_pieces(matrix.ncols(), matrix.nnz());
         let accumulators = if pieces > 1 { pieces } else { 0 };
         Self { run_bytes: (accumulators * matrix.ncols() * V::SIZE) as u64 }
     }
 }
 
-impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for CpuSpmvTransposed {
+impl<V: Scalar, O: Offset> SpmvTransposedSchedule<V, O> for CpuSpmvTransposed {
     fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
         let values = matrix.values_now();
         let view = matrix.pattern().host_view(&values);

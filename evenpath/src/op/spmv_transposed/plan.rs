@@ -11,8 +11,9 @@ use crate::device::{DeviceError, DeviceKind, DeviceSlice, Event};
 use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
 use crate::operand::{Factor, OpError};
+use crate::scalar::ForKind;
 use crate::sequence::combine::with_numbers;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar, Storage, Value};
 
 /// Plan of y = αAᵀx + βy for one matrix, analyzed once and run as often as needed.
 ///
@@ -34,16 +35,18 @@ use crate::{Offset, Value};
 /// assert_eq!(y.download()?, [1.0, 0.0, 32.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct SpmvTransposedPlan<V: Value, O: Offset = u32> {
+pub struct SpmvTransposedPlan<V: Scalar, O: Offset = u32> {
     matrix: DeviceCsr<V, O>,
     method: SpmvTransposedMethod,
     schedule: Box<dyn SpmvTransposedSchedule<V, O>>,
     analysis: (Event, Event),
 }
 
-impl<V: Value, O: Offset> DeviceCsr<V, O> {
+impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// Prepares y = α·Aᵀ·x + β·y for [`SpmvTransposedPlan::run`]. A has m rows and n columns, `x` has m
-    /// elements, `y` has n. The matrix need not be canonical: duplicates are summed.
+    /// elements, `y` has n. The matrix need not be canonical: duplicates are summed. On a GPU, complex values have the method
+    /// [`Copied`](SpmvTransposedMethod::Copied) alone; for y = α·Aᴴ·x + β·y plan SpMV with the
+    /// [conjugate transpose](Self::conjugate_transpose).
     ///
     /// ```
     /// use evenpath::spmv::SpmvTransposedOptions;
@@ -63,7 +66,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// If there is too little memory for the plan, the matrix is too large for one launch or, unless the
     /// method is [`Unordered`](SpmvTransposedMethod::Unordered), has 2³² nonzeros or more, or the device was
     /// lost. With [`Copied`](SpmvTransposedMethod::Copied), also the errors of
-    /// [`plan_spmv`](Self::plan_spmv).
+    /// [`plan_spmv`](Self::plan_spmv). For complex values on a GPU, if the method is another.
     pub fn plan_spmv_transposed(
         &self,
         options: SpmvTransposedOptions,
@@ -74,9 +77,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
             Box::new(cpu::CpuSpmvTransposed::new(self))
         } else {
             match method {
-                SpmvTransposedMethod::Ordered => Box::new(ordered::Ordered::new(self)?),
-                SpmvTransposedMethod::Unordered => Box::new(unordered::Unordered::new(self)?),
                 SpmvTransposedMethod::Copied => Box::new(copied::Copied::new(self, spmv)?),
+                _ => V::by_kind(WithoutCopy { matrix: self, method })?,
             }
         };
         let analysis = (start, self.device().record()?);
@@ -84,7 +86,36 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
+/// A matrix that is not to be transposed.
+struct WithoutCopy<'a, V: Storage, O: Offset> {
+    matrix: &'a DeviceCsr<V, O>,
+    method: SpmvTransposedMethod,
+}
+
+impl<V: Scalar, O: Offset> ForKind<V> for WithoutCopy<'_, V, O> {
+    type Output = Result<Box<dyn SpmvTransposedSchedule<V, O>>, OpError>;
+
+    fn value(self) -> Self::Output
+    where
+        V: Value,
+    {
+        Ok(match self.method {
+            SpmvTransposedMethod::Unordered => Box::new(unordered::Unordered::new(self.matrix)?),
+            _ => Box::new(ordered::Ordered::new(self.matrix)?),
+        })
+    }
+
+    fn complex(self) -> Self::Output {
+        let (method, usable) = (self.method.name(), SpmvTransposedMethod::Copied.name());
+        Err(OpError::TransposedMethodOfType { method, value: V::NAME, usable })
+    }
+
+    fn half(self) -> Self::Output {
+        unreachable!("types of 16 bits are no type of arithmetic")
+    }
+}
+
+impl<V: Scalar, O: Offset> SpmvTransposedPlan<V, O> {
     /// Computes y = `alpha`·Aᵀ·`x` + `beta`·y. A has m rows and n columns, `x` has m elements, `y` has n.
     ///
     /// Runs in the order of the device's stream; the call does not wait. If `beta` is zero, y is overwritten
@@ -127,7 +158,7 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> fmt::Debug for SpmvTransposedPlan<V, O> {
+impl<V: Scalar, O: Offset> fmt::Debug for SpmvTransposedPlan<V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SpmvTransposedPlan({:?}, {})", self.matrix, self.method)
     }

@@ -4,10 +4,10 @@ use crate::device::DeviceError;
 use crate::op::SpmvPlanInfo;
 use crate::op::product::SpmvCall;
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// A method, prepared for one matrix.
-pub(super) trait SpmvTransposedSchedule<V: Value, O: Offset>: Send + Sync {
+pub(super) trait SpmvTransposedSchedule<V: Scalar, O: Offset>: Send + Sync {
     /// Launches the product. The matrix is the one that the schedule was made for.
     fn run(&self, product: SpmvCall<'_, V, O>) -> Result<(), OpError>;
 
