@@ -1,4 +1,5 @@
-//! The commands that measure an operation over matrices: `spmv`, `spmm`, `sddmm`, `spadd`, `spgemm`, `hisparse`, `formats`.
+//! The commands that measure an operation over matrices: `spmv`, `spmm`, `sddmm`, `spadd`, `spgemm`, `masked`, `graphs`, `assembly`,
+//! `hisparse`, `formats`.
 
 use std::path::Path;
 
@@ -47,11 +48,60 @@ fn every_case_is_measured_and_verified_on_every_device() {
         // Three matrices, two numbers of columns, four types.
         assert_eq!(of("spmm", &["--columns", "1,6", "--value", "f16,bf16,f32,f64"]), (24, 0));
         assert_eq!(of("sddmm", &["--columns", "1,6"]), (12, 0));
+        // One of the matrices is not square.
+        assert_eq!(of("masked", &[]), (6, 2));
+        assert_eq!(of("graphs", &["--value", "f32"]), (18, 6));
+        assert_eq!(of("assembly", &["--generate", "stencil27:4"]), (8, 6));
+        // Only products with vectors and of sparse matrices have complex types.
+        assert_eq!(of("spmv", &["--value", "c32,c64", "--method", "auto,direct"]), (6, 0));
+        assert_eq!(of("spgemm", &["--value", "c32,c64", "--method", "auto"]), (6, 0));
+        assert_eq!(of("spadd", &["--value", "c32,f32", "--addend", "itself"]), (6, 3));
+        assert_eq!(of("spmv", &["--value", "c32,f32", "--method", "bsr"]), (6, 3));
         // Three addends and two types; one matrix has no transpose of its shape.
         assert_eq!(of("spadd", &[]), (18, 2));
         assert_eq!(of("hisparse", &["--node", "32,64"]), (12, 0));
         // Only products with dense matrices have 16-bit types.
         assert_eq!(of("spadd", &["--value", "f16,f64", "--addend", "itself"]), (6, 3));
+    }
+}
+
+#[test]
+fn graphs_and_layouts_are_chosen_by_name() {
+    let arguments =
+        ["--device", "cpu", "--generate", "power-law:300", "--value", "f64", "--algorithm", "bfs,k-core"];
+    let (_, rows) = rows("graphs", &arguments);
+    let variants: Vec<_> = rows.iter().map(|row| (row["variant"].as_str(), names(row))).collect();
+    let bfs = vec!["forward", "forward and backward"];
+    assert_eq!(variants, [(Some("bfs"), bfs), (Some("k-core"), vec!["k-core"])]);
+    assert!(rows.iter().all(|row| positive(&row["more"], "10^9 edges/s") > 0.0), "{rows:?}");
+    assert!(positive(&rows[0]["more"], "levels") > 1.0);
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().to_str().expect("text");
+    let written =
+        command("graphs").args(["--generate", "stencil5:3", "--write", folder]).output().expect("it starts");
+    let path = format!("{folder}/stencil5-3.mtx");
+    assert_eq!(String::from_utf8_lossy(&written.stdout), format!("{path}: 24 edges, source 4\n"));
+    let arguments = ["--device", "cpu", "--matrix", &path, "--value", "f64", "--algorithm", "sssp"];
+    let (_, rows) = self::rows("graphs", &arguments);
+    assert_eq!((&rows[0]["more"]["source"], &rows[0]["verified"]), (&4.0.into(), &true.into()));
+    let arguments = ["--device", "cpu", "--generate", "stencil5:9", "--value", "f64", "--columns", "4"];
+    for (layout, name) in [("rows", "row-major"), ("columns", "column-major")] {
+        let (_, rows) = self::rows("sddmm", &[&arguments[..], &["--layout", layout]].concat());
+        assert_eq!((rows.len(), names(&rows[0])), (1, vec![name]));
+    }
+    let (_, rows) = self::rows("masked", &arguments[..6]);
+    assert_eq!(names(&rows[0]), ["masked", "whole"]);
+    assert!(positive(&rows[0]["more"], "whole over masked") > 0.0);
+}
+
+#[test]
+fn complex_products_are_measured_beside_sprs() {
+    let arguments = ["--device", "cpu", "--generate", "stencil5:12", "--value", "c32,c64", "--peers", "sprs"];
+    for name in ["spmv", "spgemm"] {
+        for row in rows(name, &arguments).1.iter().filter(|row| row["failed"].is_null()) {
+            assert!(row["peers"][0]["error"].is_null() && positive(&row["ratio"], "sprs") > 0.0, "{row}");
+            assert_eq!(row["verified"], true, "{row}");
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod conjugate_gradients;
 mod csrmv;
 mod distributed;
 mod first_use;
+mod graphs;
 mod hisparse_tree;
 mod launch_cost;
 mod matrix_market;

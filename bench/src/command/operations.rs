@@ -3,17 +3,19 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use evenpath::Layout;
 use evenpath::device::DeviceKind;
 use evenpath::ell::PaddingLimit;
 use evenpath::spadd::SpaddMethod;
 use evenpath::spgemm::SpgemmMethod;
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
 
+use super::graphs::GRAPHS;
 use super::options::Options;
 use crate::operations::spadd::{Addend, SparseSum};
 use crate::operations::spgemm::Factors;
 use crate::operations::spmv::{Product, Way};
-use crate::operations::{Case, SparseProduct};
+use crate::operations::{Case, SampledProduct, SparseProduct};
 use crate::peers::Operation;
 use crate::results::Op;
 
@@ -39,6 +41,9 @@ const FOR_SPGEMM: [&str; 8] = [
     "rmat:16",
     "lp:1000",
 ];
+
+/// Grids of nodes.
+const FOR_ASSEMBLY: [&str; 2] = ["stencil27:50", "stencil27:100"];
 
 /// Cases that are measured over matrices.
 pub(crate) trait Cases {
@@ -139,18 +144,54 @@ pub(crate) struct Sddmm {
     /// Columns of A and rows of B.
     #[arg(long, value_delimiter = ',', default_values_t = [32, 128])]
     columns: Vec<usize>,
+    /// Layouts of B.
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["columns", "rows"])]
+    layout: Vec<LayoutName>,
     #[command(flatten)]
     options: Options,
 }
 
-cases!(Sddmm over FOR_SPMM, |this, _| Ok(this.columns.iter().copied().map(Case::Sddmm).collect()));
+/// A layout of a dense matrix.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum LayoutName {
+    /// Row after row.
+    Rows,
+    /// Column after column.
+    Columns,
+}
+
+cases!(Sddmm over FOR_SPMM, |this, _| {
+    let layouts = this.layout.iter().map(|layout| match layout {
+        LayoutName::Rows => Layout::RowMajor,
+        LayoutName::Columns => Layout::ColumnMajor,
+    });
+    let layouts: Vec<Layout> = layouts.collect();
+    let case = |&columns: &usize| Case::Sddmm(SampledProduct { columns, layouts: layouts.clone() });
+    Ok(this.columns.iter().map(case).collect())
+});
+
+#[derive(clap::Args)]
+pub(crate) struct Masked {
+    #[command(flatten)]
+    options: Options,
+}
+
+cases!(Masked over GRAPHS, |_this, _| Ok(vec![Case::Masked]));
+
+#[derive(clap::Args)]
+pub(crate) struct Assembly {
+    #[command(flatten)]
+    options: Options,
+}
+
+cases!(Assembly over FOR_ASSEMBLY, |_this, _| Ok(vec![Case::Assembly]));
 
 /// Exit code: 0 if everything was measured, including recorded failures; 1 if a result is wrong, or nothing could be
 /// measured; 3 if cases are left, which the same command then resumes from its file.
 #[derive(clap::Args)]
 pub(crate) struct Suite {
     /// The operations to measure.
-    #[arg(long, value_delimiter = ',', default_values = Op::ALL.map(Op::name))]
+    #[arg(long, value_delimiter = ',', default_values = Op::OF_SUITE.map(Op::name))]
     op: Vec<Op>,
     #[command(flatten)]
     options: Options,

@@ -21,7 +21,8 @@ use crate::suite::{FOLDER_VARIABLE, RandomSuite, Source, Suite, SuiteOptions};
 pub(crate) struct Options {
     #[command(flatten)]
     matrices: MatrixSelection,
-    /// Types of the values; the 16-bit types, for products with dense matrices only, are computed in `f32` and have no peers.
+    /// Types of the values. The 16-bit types, for products with dense matrices only, are computed in `f32` and have no peers; `c32` and
+    /// `c64`, complex numbers of `f32` and `f64`, are for products with vectors and of sparse matrices.
     #[arg(long, value_delimiter = ',', default_values = ["f64", "f32"])]
     value: Vec<ValueName>,
     #[command(flatten)]
@@ -74,6 +75,17 @@ impl Options {
             json: self.json,
         };
         run(bench, setting, request)
+    }
+}
+
+impl Options {
+    /// The matrices, or those of these kinds if none are given.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MatrixSelection::sources_or`].
+    pub(crate) fn sources(&self, kinds: &[&str]) -> Result<Vec<(&'static str, Source)>, Box<dyn Error>> {
+        self.matrices.sources_or(kinds)
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use super::{
-    conjugate_gradients, csrmv, distributed, first_use, hisparse_tree, launch_cost, matrix_market,
+    conjugate_gradients, csrmv, distributed, first_use, graphs, hisparse_tree, launch_cost, matrix_market,
     operations, pagerank, primitives, report, row_sorting, scale, study,
 };
 use crate::program;
@@ -20,6 +20,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Assembly of matrices of trilinear hexahedra, from elements and from triplets: plans, and new values.
+    Assembly(operations::Assembly),
     /// Conjugate gradients with Jacobi preconditioning: steps, time per step, and a plot of the residuals.
     ConjugateGradients(conjugate_gradients::Arguments),
     /// y = αAx + βy by merge path with and without a plan, by the default plan and in HYB, beside cuSPARSE or MKL: one line of CSV per
@@ -31,12 +33,17 @@ enum Command {
     FirstUse(first_use::Arguments),
     /// One matrix in every format: bytes, padding, and the time of y = Ax.
     Formats(operations::Formats),
+    /// Searches, shortest paths, components, triangles, core numbers and ranks: whole calls, over generated matrices, suites or a
+    /// folder.
+    Graphs(graphs::Arguments),
     /// HiSparse beside CSR and cuSPARSE, over suites of matrices: bytes, products, sums, conversion.
     Hisparse(operations::Hisparse),
     /// The HiSparse tree of one matrix: nodes and bytes by level, products and sums, and a picture.
     HisparseTree(hisparse_tree::Arguments),
     /// Time that one call of each operation takes the host, and the part of that in the driver; the same in a graph.
     LaunchCost(launch_cost::Arguments),
+    /// Products at the entries of a mask, beside the whole product: L ∘ (LL) for the entries below the diagonals of graphs.
+    Masked(operations::Masked),
     /// The speed of reading Matrix Market files: bytes of text per second, on one thread and on all.
     MatrixMarket(matrix_market::Arguments),
     /// PageRank by the power method: steps, time per step, and a plot of how it converges.
@@ -77,9 +84,12 @@ pub fn main() -> ExitCode {
         Command::Csrmv(arguments) => csrmv::run(&arguments),
         Command::Distributed(arguments) => distributed::run(&arguments),
         Command::FirstUse(arguments) => first_use::run(&arguments),
+        Command::Assembly(arguments) => operations::run(&arguments),
         Command::Formats(arguments) => operations::run(&arguments),
+        Command::Graphs(arguments) => graphs::run(&arguments),
         Command::LaunchCost(arguments) => launch_cost::run(&arguments),
         Command::Hisparse(arguments) => operations::run(&arguments),
+        Command::Masked(arguments) => operations::run(&arguments),
         Command::MatrixMarket(arguments) => matrix_market::run(&arguments),
         Command::Primitives(arguments) => primitives::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),

@@ -7,14 +7,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use evenpath::spadd::SpaddMethod;
 use evenpath::spgemm::SpgemmMethod;
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
-use evenpath::{Csr, RealStorage};
+use evenpath::{Csr, Layout, RealStorage, Storage};
 
 use super::bench::{Bench, Measured};
+use super::graphs::Algorithm;
 use super::spadd::{self, Addend, SparseSum};
 use super::spgemm::{self, Factors};
 use super::spmv::{self, Product, Way};
-use super::{hisparse, sddmm, spmm};
-use crate::peers::{Operation, PeerValue};
+use super::{assembly, graphs, hisparse, masked, sddmm, spmm};
+use crate::peers::{Operation, PeerScalar, PeerValue};
 use crate::results::{Key, Op, Row, Shape};
 
 /// An operation with its options.
@@ -24,14 +25,35 @@ pub(crate) enum Case {
     Spmv(Product),
     /// C = AB with a dense B of this many columns.
     Spmm(usize),
-    /// AB at the nonzeros of the matrix, with a dense A of this many columns.
-    Sddmm(usize),
+    /// AB at the nonzeros of the matrix.
+    Sddmm(SampledProduct),
     /// C = 1.5 A - 0.5 B.
     Spadd(SparseSum),
     /// C = AB of sparse matrices.
     Spgemm(SparseProduct),
     /// Products, sums and conversion with nodes of this many rows and columns: 32, 64, 128 or 256.
     Hisparse(usize),
+    /// L ∘ (LL).
+    Masked,
+    /// An algorithm on a graph.
+    Graphs(Algorithm),
+    /// Assembly of finite elements.
+    Assembly,
+}
+
+/// AB at the nonzeros of a matrix, for dense A and B.
+#[derive(Debug, Clone)]
+pub(crate) struct SampledProduct {
+    /// Columns of A.
+    pub(crate) columns: usize,
+    /// The layouts of B; all by default.
+    pub(crate) layouts: Vec<Layout>,
+}
+
+impl From<usize> for SampledProduct {
+    fn from(columns: usize) -> Self {
+        Self { columns, layouts: sddmm::LAYOUTS.into() }
+    }
 }
 
 /// C = AB of sparse matrices.
@@ -57,7 +79,7 @@ impl Case {
                 vec![Self::Spmv(Product::transposed(modes.collect()))]
             }
             Op::Spmm => vec![Self::Spmm(4), Self::Spmm(32)],
-            Op::Sddmm => vec![Self::Sddmm(32), Self::Sddmm(128)],
+            Op::Sddmm => [32, 128].map(|columns| Self::Sddmm(columns.into())).into(),
             Op::Spadd => [Addend::Itself, Addend::Shifted].map(|addend| Self::Spadd(addend.into())).into(),
             Op::Spgemm => vec![Self::Spgemm(SparseProduct {
                 factors: Factors::SquareOrOuter,
@@ -65,6 +87,9 @@ impl Case {
                 memory_limit: None,
             })],
             Op::Hisparse => vec![Self::Hisparse(NODE)],
+            Op::Masked => vec![Self::Masked],
+            Op::Graphs => Algorithm::ALL.map(Self::Graphs).into(),
+            Op::Assembly => vec![Self::Assembly],
         }
     }
 
@@ -78,6 +103,9 @@ impl Case {
             Self::Spadd(_) => Op::Spadd,
             Self::Spgemm(_) => Op::Spgemm,
             Self::Hisparse(_) => Op::Hisparse,
+            Self::Masked => Op::Masked,
+            Self::Graphs(_) => Op::Graphs,
+            Self::Assembly => Op::Assembly,
         }
     }
 
@@ -94,7 +122,11 @@ impl Case {
                 }
                 parts.join(", ")
             }
-            Self::Spmm(columns) | Self::Sddmm(columns) => format!("{columns} columns"),
+            Self::Spmm(columns) => format!("{columns} columns"),
+            Self::Sddmm(SampledProduct { columns, layouts }) => match layouts[..] {
+                [layout] => format!("{columns} columns, B {layout}"),
+                _ => format!("{columns} columns"),
+            },
             Self::Spadd(SparseSum { addend, coo }) => {
                 let methods = coo.iter().map(SpaddMethod::to_string);
                 iter::once(addend.name().to_owned()).chain(methods).collect::<Vec<_>>().join(", ")
@@ -108,7 +140,8 @@ impl Case {
                 parts.retain(|part| !part.is_empty());
                 parts.join(", ")
             }
-            Self::Hisparse(NODE) => String::new(),
+            Self::Hisparse(NODE) | Self::Masked | Self::Assembly => String::new(),
+            Self::Graphs(algorithm) => algorithm.name().to_owned(),
             Self::Hisparse(node) => format!("nodes of {node}"),
         }
     }
@@ -132,7 +165,7 @@ impl Case {
         row(key, matrix, || match self {
             Self::Spmv(product) => spmv::measure(bench, matrix, product),
             Self::Spmm(columns) => spmm::measure(bench, matrix, *columns),
-            Self::Sddmm(columns) => sddmm::measure(bench, matrix, *columns),
+            Self::Sddmm(product) => sddmm::measure(bench, matrix, product.columns, &product.layouts),
             Self::Spadd(SparseSum { addend, coo }) => {
                 let b = addend.of(matrix).ok_or("the matrix is not square")?;
                 spadd::measure(bench, (V::from_f64(1.5), matrix), (V::from_f64(-0.5), &b), coo)
@@ -145,6 +178,21 @@ impl Case {
             Self::Hisparse(64) => hisparse::measure::<V, 64>(bench, matrix),
             Self::Hisparse(256) => hisparse::measure::<V, 256>(bench, matrix),
             Self::Hisparse(_) => hisparse::measure::<V, NODE>(bench, matrix),
+            Self::Masked => masked::measure(bench, matrix),
+            Self::Graphs(algorithm) => graphs::measure(bench, matrix, *algorithm),
+            Self::Assembly => assembly::measure(bench, matrix),
+        })
+    }
+
+    /// Measures complex values, which only products with vectors and of sparse matrices have.
+    pub(crate) fn measure_complex<V: PeerScalar>(&self, bench: &Bench<'_>, key: Key, matrix: &Csr<V>) -> Row {
+        row(key, matrix, || match self {
+            Self::Spmv(product) => spmv::measure_csr(bench, matrix, product),
+            Self::Spgemm(SparseProduct { factors, methods, memory_limit }) => {
+                let (a, b) = factors.of(matrix)?;
+                spgemm::measure_whole(bench, (&a, &b), methods, *memory_limit)
+            }
+            _ => Err(format!("{} takes no values of {}", self.op(), V::NAME).into()),
         })
     }
 
@@ -158,7 +206,7 @@ impl Case {
 }
 
 /// The row of what is measured, or of why it cannot be.
-pub(crate) fn row<S: RealStorage>(key: Key, matrix: &Csr<S>, measure: impl FnOnce() -> Measured) -> Row {
+pub(crate) fn row<S: Storage>(key: Key, matrix: &Csr<S>, measure: impl FnOnce() -> Measured) -> Row {
     let shape = Some(Shape { rows: matrix.nrows(), cols: matrix.ncols(), nnz: matrix.nnz() });
     // Unwind safe: the measuring functions keep no state that a panic could corrupt.
     match catch_unwind(AssertUnwindSafe(measure)) {
@@ -187,7 +235,7 @@ mod tests {
         matrix.canonicalize();
         let peers = Peers::default();
         let bench = Bench { most_products, ..Bench::unlimited(device, &peers, 1) };
-        let cases = Op::ALL.into_iter().flat_map(Case::of_suite);
+        let cases = Op::OF_SUITE.into_iter().flat_map(Case::of_suite);
         cases.map(|case| case.measure(&bench, case.key("-", kind, "f64"), &matrix)).collect()
     }
 
@@ -211,6 +259,21 @@ mod tests {
     }
 
     #[test]
+    fn operations_on_graphs_and_grids_give_right_rows_on_every_device() {
+        let simulated = Device::simulated(SimulatedOptions::default());
+        for device in [Device::cpu(), simulated] {
+            let mut matrix: Csr<f64> = generate("stencil27:5".parse::<Kind>().unwrap(), 1).unwrap();
+            matrix.canonicalize();
+            let peers = Peers::default();
+            let bench = Bench::unlimited(&device, &peers, 1);
+            for case in [Op::Masked, Op::Graphs, Op::Assembly].into_iter().flat_map(Case::of_suite) {
+                let row = case.measure(&bench, case.key("-", "stencil27:5", "f64"), &matrix);
+                assert!(row.figures().is_some_and(|figures| figures.verified == Some(true)), "{row:?}");
+            }
+        }
+    }
+
+    #[test]
     fn products_that_are_too_many_are_not_tried() {
         let rows = rows(&Device::cpu(), "dense:10x10", 999);
         let failures: Vec<_> = rows.iter().filter_map(|row| Some((row.key.op, row.failure()?))).collect();
@@ -223,6 +286,9 @@ mod tests {
         assert_eq!(variants(Op::Spmv), [""]);
         assert_eq!(variants(Op::SpmvTransposed), [""]);
         assert_eq!(variants(Op::Spmm), ["4 columns", "32 columns"]);
+        assert_eq!(variants(Op::Sddmm), ["32 columns", "128 columns"]);
+        let by_rows = SampledProduct { columns: 4, layouts: vec![Layout::RowMajor] };
+        assert_eq!(Case::Sddmm(by_rows).variant(), "4 columns, B row-major");
         assert_eq!(
             (variants(Op::Spgemm), variants(Op::Hisparse)),
             (vec![String::new()], vec![String::new()])

@@ -1,8 +1,12 @@
 //! The measured operations: work, times, and checks of results. A [`Case`] measures one with its options, and gives a row.
 
+mod assembly;
 mod bench;
 mod case;
+mod edges;
+pub(crate) mod graphs;
 pub(crate) mod hisparse;
+mod masked;
 pub(crate) mod row_sorting;
 mod sddmm;
 pub(crate) mod spadd;
@@ -12,4 +16,4 @@ pub(crate) mod spmv;
 pub(crate) mod threads;
 
 pub(crate) use bench::{Bench, Measured};
-pub(crate) use case::{Case, SparseProduct, row};
+pub(crate) use case::{Case, SampledProduct, SparseProduct, row};

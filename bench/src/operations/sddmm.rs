@@ -16,7 +16,7 @@ use crate::results::{Contender, Figures, OWN_NAME};
 const CHECKED: usize = 1 << 22;
 
 /// The layouts of B. A is stored by rows.
-const LAYOUTS: [Layout; 2] = [Layout::ColumnMajor, Layout::RowMajor];
+pub(super) const LAYOUTS: [Layout; 2] = [Layout::ColumnMajor, Layout::RowMajor];
 
 /// Two operations per nonzero and column of A; the bytes of the pattern, the values, A and B. The effective bytes are a value, a column
 /// index and a column of B per nonzero, and an offset and a row of A per row.
@@ -32,20 +32,25 @@ fn work<V: Value>(c: &Csr<V>, inner: usize) -> Work {
     }
 }
 
-/// Measures AB at the nonzeros of C, with B in both layouts, by evenpath and by the peers.
+/// Measures AB at the nonzeros of C, with B in these layouts, by evenpath and by the peers.
 ///
 /// # Errors
 ///
 /// If there is not enough device memory, or the device was lost.
-pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, c: &Csr<V>, inner: usize) -> Measured {
+pub(crate) fn measure<V: PeerValue>(
+    bench: &Bench<'_>,
+    c: &Csr<V>,
+    inner: usize,
+    layouts: &[Layout],
+) -> Measured {
     let a: Vec<V> = random_vector(c.nrows() * inner, 1);
     let b: Vec<V> = random_vector(c.ncols() * inner, 2);
     let mut ours = Vec::new();
-    for layout in LAYOUTS {
+    for &layout in layouts {
         ours.push(measure_own(bench, c, (&a, &b), (inner, layout))?);
     }
     let mut peers = Vec::new();
-    for layout in LAYOUTS {
+    for &layout in layouts {
         bench.peers.sddmm((c, &a, &b), (inner, layout), bench.repetitions, |run| {
             peers.push(contender(run, |values| check(c, (&a, &b), values, (inner, layout))));
         });

@@ -23,6 +23,9 @@ pub(super) fn title(op: Op) -> String {
         Op::Spadd => "C = 1.5 A - 0.5 B, including the pattern of C",
         Op::Spgemm => "C = AA, or AAᵀ if A is not square, including the pattern of C",
         Op::Hisparse => "y = Ax with nodes of 128 × 128, each way by itself",
+        Op::Masked => "L ∘ (LL) for the entries L below the diagonal of a graph's matrix",
+        Op::Graphs => "whole calls, on the nonzeros in both directions",
+        Op::Assembly => "new values of a matrix of trilinear hexahedra",
     };
     format!("{}, {computed}", name(op))
 }

@@ -132,7 +132,9 @@ fn time(op: Op, rows: &Rows<'_>) -> Plot {
         Op::Spmm => "nonzeros times columns of B",
         Op::Sddmm => "nonzeros times columns of A",
         Op::Spadd => "nonzeros of A and B",
-        Op::Spgemm => "products",
+        Op::Spgemm | Op::Masked => "products",
+        Op::Graphs => "edges",
+        Op::Assembly => "entries of elements",
     };
     Plot { title: format!("{}: time by work", name(op)), x: Axis::log(work), y: Axis::log("ms"), series }
 }

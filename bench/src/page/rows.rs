@@ -22,6 +22,9 @@ pub(super) fn name(op: Op) -> &'static str {
         Op::Spadd => "SpAdd",
         Op::Spgemm => "SpGEMM",
         Op::Hisparse => "SpMV with HiSparse",
+        Op::Masked => "masked products",
+        Op::Graphs => "graphs",
+        Op::Assembly => "assembly",
     }
 }
 

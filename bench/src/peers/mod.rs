@@ -12,5 +12,5 @@ mod sprs;
 
 pub(crate) use open::{PeerName, Peers};
 pub(crate) use peer::{
-    Operation, PeerError, PeerRun, PeerTimes, PeerValue, PreparedPeer, Ready, SpmvOperands,
+    Operation, PeerError, PeerRun, PeerScalar, PeerTimes, PeerValue, PreparedPeer, Ready, SpmvOperands,
 };

@@ -6,7 +6,9 @@ use evenpath::{Csr, Layout};
 use super::cusparse::{Cusparse, SpmvProblem};
 use super::mkl::{self, Mkl};
 use super::peer::{Peer, PeerRows};
-use super::{Operation, PeerError, PeerRun, PeerTimes, PeerValue, PreparedPeer, SpmvOperands, sprs};
+use super::{
+    Operation, PeerError, PeerRun, PeerScalar, PeerTimes, PeerValue, PreparedPeer, SpmvOperands, sprs,
+};
 use crate::measure::{Repetitions, Times};
 
 /// A library to compare with.
@@ -68,7 +70,7 @@ impl Peers {
     }
 
     /// Copies a matrix to the GPU for cuSPARSE, if it is open.
-    pub(crate) fn spmv_problem<'p, V: PeerValue>(
+    pub(crate) fn spmv_problem<'p, V: PeerScalar>(
         &'p self,
         matrix: &Csr<V>,
         operation: Operation,
@@ -79,7 +81,7 @@ impl Peers {
 
     /// All algorithms of the libraries for y = αAx + βy, or with the transpose, prepared to take turns. `problem` is that of
     /// cuSPARSE. sprs only has y = Ax.
-    pub(crate) fn prepare_spmv<'p, V: PeerValue>(
+    pub(crate) fn prepare_spmv<'p, V: PeerScalar>(
         &'p self,
         problem: Option<&'p Result<SpmvProblem<'p, V>, PeerError>>,
         matrix: &'p Csr<V>,
@@ -164,7 +166,7 @@ impl Peers {
     }
 
     /// C = AB for sparse matrices.
-    pub(crate) fn spgemm<V: PeerValue>(
+    pub(crate) fn spgemm<V: PeerScalar>(
         &self,
         a: &Csr<V>,
         b: &Csr<V>,

@@ -1,7 +1,7 @@
 //! Parts that peers have in common: errors, runs, operands.
 
 use ::sprs::MulAcc;
-use evenpath::{Csr, Value};
+use evenpath::{Complex, Csr, Scalar, Value};
 use num_traits::Zero;
 use thiserror::Error;
 
@@ -116,7 +116,7 @@ pub(crate) struct PeerRows<V> {
     pub(crate) values: Vec<V>,
 }
 
-impl<V: Value> From<Csr<V>> for PeerRows<V> {
+impl<V: Scalar> From<Csr<V>> for PeerRows<V> {
     fn from(matrix: Csr<V>) -> Self {
         let (row_offsets, column_indices, values) = matrix.into_parts();
         Self { row_offsets, column_indices, values }
@@ -141,7 +141,7 @@ impl Operation {
         }
     }
 
-    pub(super) fn check_x<V: Value>(self, matrix: &Csr<V>, x: &[V]) -> Result<(), PeerError> {
+    pub(super) fn check_x<V: Scalar>(self, matrix: &Csr<V>, x: &[V]) -> Result<(), PeerError> {
         let (_, cols) = self.shape(matrix.nrows(), matrix.ncols());
         if x.len() == cols {
             return Ok(());
@@ -149,7 +149,7 @@ impl Operation {
         Err(PeerError::Unsuitable(format!("x has {} elements, not {cols}", x.len())))
     }
 
-    pub(super) fn check<V: Value>(
+    pub(super) fn check<V: Scalar>(
         self,
         matrix: &Csr<V>,
         operands: SpmvOperands<'_, V>,
@@ -176,16 +176,29 @@ pub(crate) struct SpmvOperands<'o, V> {
     pub(crate) y: &'o [V],
 }
 
-/// A value type that the peers support.
-pub(crate) trait PeerValue: Value + MulAcc + Zero {
+/// A value type, real or complex, of the peers' products with vectors and of sparse matrices.
+pub(crate) trait PeerScalar: Scalar + MulAcc + Zero {
     /// `cudaDataType` of NVIDIA's libraries, also the type that they compute in.
     const CUDA_TYPE: i32;
 }
 
-impl PeerValue for f32 {
+impl PeerScalar for f32 {
     const CUDA_TYPE: i32 = 0;
 }
 
-impl PeerValue for f64 {
+impl PeerScalar for f64 {
     const CUDA_TYPE: i32 = 1;
 }
+
+impl PeerScalar for Complex<f32> {
+    const CUDA_TYPE: i32 = 4;
+}
+
+impl PeerScalar for Complex<f64> {
+    const CUDA_TYPE: i32 = 5;
+}
+
+/// A value type that all operations of the peers support.
+pub(crate) trait PeerValue: PeerScalar + Value {}
+
+impl<V: PeerScalar + Value> PeerValue for V {}

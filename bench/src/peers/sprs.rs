@@ -9,29 +9,29 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::host::{HostClock, times_and_result};
 use super::peer::{Peer, Prepared};
-use super::{Operation, PeerError, PeerValue, PreparedPeer, Ready};
+use super::{Operation, PeerError, PeerScalar, PreparedPeer, Ready};
 use crate::measure::{Repetitions, Times, sampled, times_ms};
 
 /// Its name among peers.
 pub(super) const LIBRARY: &str = "sprs";
 
 /// Prepares y = Ax.
-pub(super) fn spmv<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> PreparedPeer<'p, V> {
+pub(super) fn spmv<'p, V: PeerScalar>(matrix: &'p Csr<V>, x: &'p [V]) -> PreparedPeer<'p, V> {
     Peer::of_csr(LIBRARY, "mul_acc_mat_vec_csr", prepare(matrix, x))
 }
 
-fn prepare<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> Result<Ready<'p, V>, PeerError> {
+fn prepare<'p, V: PeerScalar>(matrix: &'p Csr<V>, x: &'p [V]) -> Result<Ready<'p, V>, PeerError> {
     Operation::Direct.check_x(matrix, x)?;
     let prepared = Box::new(Product { matrix: view(matrix)?, x, y: vec![V::zero(); matrix.nrows()] });
     Ok(Ready { preprocessing_ms: 0.0, workspace_bytes: 0, prepared })
 }
 
-fn view<V: PeerValue>(matrix: &Csr<V>) -> Result<CsMatViewI<'_, V, u32, u32>, PeerError> {
+fn view<V: PeerScalar>(matrix: &Csr<V>) -> Result<CsMatViewI<'_, V, u32, u32>, PeerError> {
     CsMatViewI::try_new(matrix.shape(), matrix.row_offsets(), matrix.column_indices(), matrix.values())
         .map_err(|(.., error)| PeerError::Unsuitable(error.to_string()))
 }
 
-fn own<V: PeerValue>(matrix: &CsMatI<V, u32, u32>) -> Result<Csr<V>, PeerError> {
+fn own<V: PeerScalar>(matrix: &CsMatI<V, u32, u32>) -> Result<Csr<V>, PeerError> {
     let offsets = matrix.proper_indptr().into_owned();
     let (columns, values) = (matrix.indices().to_vec(), matrix.data().to_vec());
     Csr::try_new(matrix.rows(), matrix.cols(), offsets, columns, values)
@@ -43,7 +43,7 @@ fn own<V: PeerValue>(matrix: &CsMatI<V, u32, u32>) -> Result<Csr<V>, PeerError> 
 /// # Errors
 ///
 /// If the crate does not take the matrices.
-pub(super) fn measure_spgemm<V: PeerValue>(
+pub(super) fn measure_spgemm<V: PeerScalar>(
     a: &Csr<V>,
     b: &Csr<V>,
     repetitions: Repetitions,
@@ -58,7 +58,7 @@ pub(super) fn measure_spgemm<V: PeerValue>(
 /// # Errors
 ///
 /// Those of [`measure_spgemm`].
-pub(super) fn measure_spadd<V: PeerValue>(
+pub(super) fn measure_spadd<V: PeerScalar>(
     (alpha, a): (V, &Csr<V>),
     (beta, b): (V, &Csr<V>),
     repetitions: Repetitions,
@@ -78,7 +78,7 @@ pub(super) fn measure_spadd<V: PeerValue>(
 /// # Errors
 ///
 /// Those of [`measure_spgemm`]; if B does not have a row for each column of A.
-pub(super) fn measure_spmm<V: PeerValue>(
+pub(super) fn measure_spmm<V: PeerScalar>(
     a: &Csr<V>,
     b: &[V],
     columns: usize,
@@ -103,14 +103,14 @@ struct Product<'p, V> {
     y: Vec<V>,
 }
 
-impl<V: PeerValue> Product<'_, V> {
+impl<V: PeerScalar> Product<'_, V> {
     fn run(&mut self) {
         self.y.fill(V::zero());
         mul_acc_mat_vec_csr(self.matrix, self.x, self.y.as_mut_slice());
     }
 }
 
-impl<V: PeerValue> Prepared<V> for Product<'_, V> {
+impl<V: PeerScalar> Prepared<V> for Product<'_, V> {
     fn time_ms(&mut self, runs: usize) -> Result<f64, PeerError> {
         sampled(&HostClock, || {
             self.run();

@@ -24,11 +24,31 @@ pub(crate) enum Op {
     Spgemm,
     /// HiSparse: products, sums and conversion.
     Hisparse,
+    /// L ∘ (LL), L the entries below the diagonal of a graph's matrix.
+    Masked,
+    /// Algorithms on graphs.
+    Graphs,
+    /// Assembly of a matrix of finite elements.
+    Assembly,
 }
 
 impl Op {
     /// All operations.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Spmv,
+        Self::SpmvTransposed,
+        Self::Spmm,
+        Self::Sddmm,
+        Self::Spadd,
+        Self::Spgemm,
+        Self::Hisparse,
+        Self::Masked,
+        Self::Graphs,
+        Self::Assembly,
+    ];
+
+    /// The operations that the suite measures unless others are named: those that take any matrix.
+    pub(crate) const OF_SUITE: [Self; 7] = [
         Self::Spmv,
         Self::SpmvTransposed,
         Self::Spmm,
@@ -48,6 +68,9 @@ impl Op {
             Self::Spadd => "spadd",
             Self::Spgemm => "spgemm",
             Self::Hisparse => "hisparse",
+            Self::Masked => "masked",
+            Self::Graphs => "graphs",
+            Self::Assembly => "assembly",
         }
     }
 }

@@ -190,7 +190,11 @@ impl Row {
 
     /// Bytes of x and of y, for operations on vectors.
     pub(crate) fn vector_bytes(&self) -> u64 {
-        let size = if self.key.value == "f64" { 8 } else { 4 };
+        let size = match self.key.value.as_str() {
+            "c64" => 16,
+            "f64" | "c32" => 8,
+            _ => 4,
+        };
         self.shape.map_or(0, |shape| ((shape.rows + shape.cols) * size) as u64)
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::operations::Case;
 use crate::suite::Source;
 
-/// The type of the values of a matrix.
+/// The type of the values of a matrix. `C32` is complex numbers whose parts are `f32`, `C64` those of `f64`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[allow(missing_docs)]
 pub(crate) enum ValueName {
@@ -14,6 +14,8 @@ pub(crate) enum ValueName {
     F32,
     F16,
     Bf16,
+    C32,
+    C64,
 }
 
 impl ValueName {
@@ -24,6 +26,8 @@ impl ValueName {
             Self::F32 => "f32",
             Self::F16 => "f16",
             Self::Bf16 => "bf16",
+            Self::C32 => "c32",
+            Self::C64 => "c64",
         }
     }
 }

@@ -5,10 +5,11 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use evenpath::{Csr, bf16, f16};
+use evenpath::{Complex, ConvertTo, Csr, Scalar, bf16, f16};
 
 use super::printer::Printer;
 use super::request::{Request, ValueName};
+use crate::input::random_vector;
 use crate::operations::{Bench, Case};
 use crate::results::{Key, Results, ResultsFile, Row, Setting};
 use crate::suite::Source;
@@ -141,6 +142,16 @@ impl Runner<'_> {
                 let measure = |case: &Case, bench: &Bench<'_>, key| case.measure_half(bench, key, &matrix);
                 self.cases(cases, source, measure)
             }
+            ValueName::C32 => {
+                let matrix: Csr<Complex<f32>> = complex(matrix);
+                let measure = |case: &Case, bench: &Bench<'_>, key| case.measure_complex(bench, key, &matrix);
+                self.cases(cases, source, measure)
+            }
+            ValueName::C64 => {
+                let matrix: Csr<Complex<f64>> = complex(matrix);
+                let measure = |case: &Case, bench: &Bench<'_>, key| case.measure_complex(bench, key, &matrix);
+                self.cases(cases, source, measure)
+            }
         }
     }
 
@@ -207,4 +218,17 @@ impl Runner<'_> {
         }
         if interrupted.is_some() { ExitCode::from(LEFT) } else { ExitCode::SUCCESS }
     }
+}
+
+/// The matrix with random imaginary parts.
+fn complex<V: Scalar>(matrix: &Csr<f64>) -> Csr<V>
+where
+    f64: ConvertTo<V>,
+{
+    let imaginary: Vec<V::Real> = random_vector(matrix.nnz(), 3);
+    let mut matrix: Csr<V> = matrix.clone().into_values();
+    for (value, im) in matrix.values_mut().iter_mut().zip(imaginary) {
+        *value = V::from_parts(value.parts().0, im);
+    }
+    matrix
 }

@@ -10,7 +10,7 @@ use evenpath::generate::Kind;
 use evenpath::io::{
     Complex, MatrixMarketError, MatrixMarketErrorKind, MatrixMarketReader, Progress, ReadOptions, Stage,
 };
-use evenpath::{Csr, Offset, RealStorage, Value};
+use evenpath::{Csr, Offset, RealStorage, Scalar, Value};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -131,4 +131,11 @@ pub fn random_vector<V: RealStorage>(len: usize, seed: u64) -> Vec<V> {
     let mut stream = Xoshiro256PlusPlus::seed_from_u64(seed);
     // 53 random bits; in f32, a number may round up to 1.
     (0..len).map(|_| V::from_f64((stream.next_u64() >> 11) as f64 * STEP - 1.0)).collect()
+}
+
+/// Real or complex numbers whose parts are those of [`random_vector`].
+pub fn random_scalars<V: Scalar>(len: usize, seed: u64) -> Vec<V> {
+    let imaginary: Vec<V::Real> = if V::IS_COMPLEX { random_vector(len, !seed) } else { Vec::new() };
+    let imaginary = imaginary.into_iter().chain(std::iter::repeat(V::Real::from_f64(0.0)));
+    random_vector(len, seed).into_iter().zip(imaginary).map(|(re, im)| V::from_parts(re, im)).collect()
 }

@@ -1,6 +1,6 @@
 //! Checks of a sparse product.
 
-use evenpath::{Csr, Value};
+use evenpath::{Complex, Csr, RealStorage, Scalar, Storage};
 use rayon::prelude::*;
 
 use crate::input::random_vector;
@@ -18,36 +18,37 @@ pub(crate) struct Check {
 }
 
 /// A row of A·(B·v).
+#[derive(Default)]
 struct Row {
-    sum: f64,
-    /// The sum of the magnitudes of its terms.
+    sum: Complex<f64>,
+    /// The sum of the magnitudes of its terms; that of a complex number is the sum of those of its parts.
     magnitude: f64,
     products: u64,
 }
 
 impl Check {
     /// Computes the expected result on the host.
-    pub(crate) fn new<V: Value>(a: &Csr<V>, b: &Csr<V>) -> Self {
+    pub(crate) fn new<V: Scalar>(a: &Csr<V>, b: &Csr<V>) -> Self {
         let v: Vec<f64> = random_vector(b.ncols(), 2);
         let rows_of_b: Vec<Row> = (0..b.nrows())
             .into_par_iter()
             .map(|row| {
-                let mut sums = Row { sum: 0.0, magnitude: 0.0, products: 0 };
+                let mut sums = Row::default();
                 for (column, value) in entries(b, row) {
-                    let product = value.to_f64() * v[column as usize];
+                    let product = number(value) * v[column as usize];
                     sums.sum += product;
-                    sums.magnitude += product.abs();
+                    sums.magnitude += product.l1_norm();
                     sums.products += 1;
                 }
                 sums
             })
             .collect();
         let rows = (0..a.nrows()).into_par_iter().map(|row| {
-            let mut sums = Row { sum: 0.0, magnitude: 0.0, products: 0 };
+            let mut sums = Row::default();
             for (column, value) in entries(a, row) {
-                let factor = &rows_of_b[column as usize];
-                sums.sum += value.to_f64() * factor.sum;
-                sums.magnitude += value.to_f64().abs() * factor.magnitude;
+                let (value, factor) = (number(value), &rows_of_b[column as usize]);
+                sums.sum += value * factor.sum;
+                sums.magnitude += value.l1_norm() * factor.magnitude;
                 sums.products += factor.products;
             }
             sums
@@ -64,7 +65,7 @@ impl Check {
     /// # Errors
     ///
     /// The first wrong row found, as text.
-    pub(crate) fn check<V: Value>(
+    pub(crate) fn check<V: Scalar>(
         &self,
         row_offsets: &[u32],
         column_indices: &[u32],
@@ -78,7 +79,9 @@ impl Check {
         {
             return Err(format!("{} columns and {} values", column_indices.len(), values.len()));
         }
-        let epsilon = if size_of::<V>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        let epsilon = if size_of::<V::Real>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        // A part of a complex product has two terms.
+        let terms = if V::IS_COMPLEX { 2 } else { 1 };
         let check_row = |row: usize| {
             let range = row_offsets[row] as usize..row_offsets[row + 1] as usize;
             let (Some(columns), Some(values)) = (column_indices.get(range.clone()), values.get(range)) else {
@@ -87,15 +90,13 @@ impl Check {
             if !columns.is_sorted_by(|a, b| a < b) {
                 return Err(format!("the columns of row {row} do not ascend"));
             }
-            let sum: f64 = columns
-                .iter()
-                .zip(values)
-                .map(|(&column, value)| value.to_f64() * self.v[column as usize])
-                .sum();
+            let entries = columns.iter().zip(values);
+            let sum: Complex<f64> =
+                entries.map(|(&column, &value)| number(value) * self.v[column as usize]).sum();
             let expected = &self.rows[row];
-            let bound = (expected.products + 2) as f64 * epsilon * expected.magnitude;
+            let bound = (terms * expected.products + 2) as f64 * epsilon * expected.magnitude;
             // Not `>`, because NaN must fail.
-            let close = (sum - expected.sum).abs() <= bound;
+            let close = [sum.re - expected.sum.re, sum.im - expected.sum.im].iter().all(|d| d.abs() <= bound);
             if close {
                 Ok(())
             } else {
@@ -110,6 +111,11 @@ impl Check {
     }
 }
 
+fn number<V: Scalar>(value: V) -> Complex<f64> {
+    let (re, im) = value.parts();
+    Complex::new(re.to_f64(), im.to_f64())
+}
+
 /// Rows throughout the matrix, including the last and the one with the most products.
 fn sampled_rows(rows: &[Row]) -> Vec<usize> {
     let most_products = (0..rows.len()).max_by_key(|&row| rows[row].products);
@@ -122,7 +128,7 @@ fn sampled_rows(rows: &[Row]) -> Vec<usize> {
 }
 
 /// The columns of a row of AB.
-fn columns<V: Value>(a: &Csr<V>, b: &Csr<V>, row: usize) -> Vec<u32> {
+fn columns<V: Storage>(a: &Csr<V>, b: &Csr<V>, row: usize) -> Vec<u32> {
     let mut is_there = vec![false; b.ncols()];
     for (k, _) in entries(a, row) {
         for (column, _) in entries(b, k as usize) {
@@ -145,7 +151,7 @@ fn check_columns(row: usize, found: &[u32], expected: &[u32]) -> Result<(), Stri
     })
 }
 
-fn entries<V: Value>(matrix: &Csr<V>, row: usize) -> impl Iterator<Item = (u32, V)> {
+fn entries<V: Storage>(matrix: &Csr<V>, row: usize) -> impl Iterator<Item = (u32, V)> {
     matrix.row(row).into_iter().flat_map(|row| row.iter())
 }
 
@@ -172,6 +178,20 @@ mod tests {
     }
 
     #[test]
+    fn both_parts_of_complex_values_are_checked() {
+        let i = Complex::new(0.0, 1.0);
+        let a =
+            Csr::from_triplets(2, 2, [(0, 0, 1.0 + i), (0, 1, 2.0 * i), (1, 1, 3.0 - i)]).expect("a matrix");
+        let check = Check::new(&a, &a);
+        // (1 + i)² = 2i; (1 + i)·2i + 2i·(3 - i) = 8i; (3 - i)² = 8 - 6i.
+        let right = [2.0 * i, 8.0 * i, 8.0 - 6.0 * i];
+        assert_eq!(check.check(&[0, 2, 3], &[0, 1, 1], &right), Ok(()));
+        for error in [1e-12 + 0.0 * i, 1e-12 * i] {
+            assert!(check.check(&[0, 2, 3], &[0, 1, 1], &[right[0], right[1], right[2] + error]).is_err());
+        }
+    }
+
+    #[test]
     fn zeros_that_are_missing_or_too_many_are_found() {
         // 1·1 - 1·1 in column 0, and a stored zero in column 1.
         let a: Csr<f64> = Csr::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, -1.0)]).expect("a matrix");
@@ -188,7 +208,7 @@ mod tests {
     #[test]
     fn samples_have_the_last_row_and_the_one_with_most_products() {
         let rows = |count: u64| -> Vec<Row> {
-            (0..count).map(|row| Row { sum: 0.0, magnitude: 0.0, products: u64::from(row == 1001) }).collect()
+            (0..count).map(|row| Row { products: u64::from(row == 1001), ..Row::default() }).collect()
         };
         assert_eq!(sampled_rows(&rows(0)), [0; 0]);
         assert_eq!(sampled_rows(&rows(3)), [0, 1, 2]);

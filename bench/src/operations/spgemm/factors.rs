@@ -1,6 +1,6 @@
 //! Factors of the product.
 
-use evenpath::{Csr, Value};
+use evenpath::{Csr, Scalar};
 
 /// A product with a matrix A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Factors {
     /// # Errors
     ///
     /// If the matrix must be square and is not, or there is no memory for another one, as text.
-    pub(crate) fn of<V: Value>(self, a: &Csr<V>) -> Result<(Csr<V>, Csr<V>), String> {
+    pub(crate) fn of<V: Scalar>(self, a: &Csr<V>) -> Result<(Csr<V>, Csr<V>), String> {
         let (rows, cols) = a.shape();
         if rows != cols && matches!(self, Self::Square | Self::Prolonged | Self::Coarse) {
             return Err(format!("the matrix must be square, but is {rows} x {cols}; use --product outer"));

@@ -6,12 +6,12 @@ use evenpath::device::DeviceKind;
 use evenpath::error::{DeviceError, OpError};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::{Csr, DeviceCsr, Storage};
-use evenpath_lab::two_level_sort_phases;
+use evenpath_lab::{SpgemmPhases, two_level_sort_phases};
 
 use super::check::Check;
 use crate::measure::{median, single_times_ms};
 use crate::operations::bench::{Bench, Measured, contender};
-use crate::peers::PeerValue;
+use crate::peers::{PeerScalar, PeerValue};
 use crate::results::{Contender, Figures, OWN_NAME};
 
 /// Name of the milliseconds of a method's phase among further figures.
@@ -36,6 +36,32 @@ pub(crate) fn measure<V: PeerValue>(
     methods: &[SpgemmMethod],
     memory_limit: Option<u64>,
 ) -> Measured {
+    measure_by(bench, (a, b), (methods, memory_limit), Some(two_level_sort_phases))
+}
+
+/// Measures values of any type, real or complex, without the phases of methods.
+///
+/// # Errors
+///
+/// Those of [`measure`].
+pub(crate) fn measure_whole<V: PeerScalar>(
+    bench: &Bench<'_>,
+    (a, b): (&Csr<V>, &Csr<V>),
+    methods: &[SpgemmMethod],
+    memory_limit: Option<u64>,
+) -> Measured {
+    measure_by(bench, (a, b), (methods, memory_limit), None)
+}
+
+/// Runs a product, and returns the milliseconds of its phases.
+type Phases<V> = fn(&DeviceCsr<V>, &DeviceCsr<V>, SpgemmOptions) -> Result<SpgemmPhases, OpError>;
+
+fn measure_by<V: PeerScalar>(
+    bench: &Bench<'_>,
+    (a, b): (&Csr<V>, &Csr<V>),
+    (methods, memory_limit): (&[SpgemmMethod], Option<u64>),
+    phases: Option<Phases<V>>,
+) -> Measured {
     let products = products(a, b);
     if products > bench.most_products {
         return Err(format!("{products} products are more than {}", bench.most_products).into());
@@ -46,7 +72,7 @@ pub(crate) fn measure<V: PeerValue>(
         peers.push(contender(run, |c| check.check(&c.row_offsets, &c.column_indices, &c.values)));
     });
     let (device_a, device_b) = (bench.device.upload(a)?, bench.device.upload(b)?);
-    let problem = Problem { bench, a: device_a, b: device_b, check: &check, memory_limit };
+    let problem = Problem { bench, a: device_a, b: device_b, check: &check, memory_limit, phases };
     let (mut ours, mut more) = (Vec::new(), BTreeMap::new());
     let mut nonzeros = 0;
     for &method in methods {
@@ -67,19 +93,21 @@ pub(crate) fn measure<V: PeerValue>(
     let entry = size_of::<V>() + size_of::<u32>();
     let offsets = (2 * a.nrows() + b.nrows() + 3) * size_of::<u32>();
     let bytes = ((a.nnz() + b.nnz() + nonzeros) * entry + offsets) as u64;
-    Ok(Figures::new((products, 2 * products, bytes), ours, peers, more))
+    let operations = if V::IS_COMPLEX { 8 * products } else { 2 * products };
+    Ok(Figures::new((products, operations, bytes), ours, peers, more))
 }
 
 /// Operands on the device.
-struct Problem<'c, V: PeerValue> {
+struct Problem<'c, V: PeerScalar> {
     bench: &'c Bench<'c>,
     a: DeviceCsr<V>,
     b: DeviceCsr<V>,
     check: &'c Check,
     memory_limit: Option<u64>,
+    phases: Option<Phases<V>>,
 }
 
-impl<V: PeerValue> Problem<'_, V> {
+impl<V: PeerScalar> Problem<'_, V> {
     fn options(&self, method: SpgemmMethod) -> SpgemmOptions {
         SpgemmOptions::default().with_method(method).with_memory_limit(self.memory_limit)
     }
@@ -110,18 +138,18 @@ impl<V: PeerValue> Problem<'_, V> {
         Ok((own, nonzeros))
     }
 
-    /// The milliseconds of the phases of the fastest of `count` products; none on the CPU. The rest is allocation, and what runs
+    /// The milliseconds of the phases of the fastest of `count` products; none on the CPU, or of complex values. The rest is allocation, and what runs
     /// between the phases.
     fn phases(&self, method: SpgemmMethod, count: usize) -> Result<Vec<(String, f64)>, OpError> {
         let device = self.bench.device;
-        if device.kind() == DeviceKind::Cpu {
+        let Some(run) = self.phases.filter(|_| device.kind() != DeviceKind::Cpu) else {
             return Ok(Vec::new());
-        }
+        };
         let mut best: Option<(f64, Vec<(&str, f64)>)> = None;
         for _ in 0..count {
             device.synchronize()?;
             let start = device.record()?;
-            let phases = two_level_sort_phases(&self.a, &self.b, self.options(method))?;
+            let phases = run(&self.a, &self.b, self.options(method))?;
             let whole_ms = device.record()?.elapsed_since(&start)?;
             if best.as_ref().is_none_or(|best| whole_ms < best.0) {
                 let named = vec![

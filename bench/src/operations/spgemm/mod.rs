@@ -6,4 +6,4 @@ mod measure;
 
 pub(crate) use check::Check;
 pub(crate) use factors::Factors;
-pub(crate) use measure::{measure, phase};
+pub(crate) use measure::{measure, measure_whole, phase, products};

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use evenpath::error::OpError;
-use evenpath::{Csr, DeviceCsr, DeviceVec};
+use evenpath::{Csr, DeviceCsr, DeviceVec, RealStorage};
 use evenpath_bench_support::spmv::{Reference, work};
 
 use super::way::{Ready, Way};
-use crate::input::random_vector;
+use crate::input::random_scalars;
 use crate::measure::{Timed, Times, sampled};
 use crate::operations::bench::{Bench, Measured, contender};
-use crate::peers::{Operation, PeerError, PeerRun, PeerTimes, PeerValue, PreparedPeer, SpmvOperands};
+use crate::peers::{
+    Operation, PeerError, PeerRun, PeerScalar, PeerTimes, PeerValue, PreparedPeer, SpmvOperands,
+};
 use crate::results::{Contender, Figures, OWN_NAME};
 
 /// The number of runs that are compared bitwise.
@@ -51,32 +53,57 @@ enum Failure {
 ///
 /// If there is not enough device memory for matrix and vectors, or the device was lost.
 pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, matrix: &Csr<V>, product: &Product) -> Measured {
+    measure_by(bench, matrix, product, Way::prepare)
+}
+
+/// Measures a product of any type of values, real or complex, in ways that multiply CSR.
+///
+/// # Errors
+///
+/// Those of [`measure`], or if a way multiplies another format or the transpose.
+pub(crate) fn measure_csr<V: PeerScalar>(bench: &Bench<'_>, matrix: &Csr<V>, product: &Product) -> Measured {
+    if let Some(way) = product.ways.iter().find(|way| !way.is_of_csr()) {
+        return Err(format!("{} takes no values of {}", way.name(), V::NAME).into());
+    }
+    measure_by(bench, matrix, product, |way, _, a| way.prepare_csr(a))
+}
+
+/// Prepares a way for the matrix, which is on the host and on the device.
+type Prepare<V> = fn(&Way, &Csr<V>, &DeviceCsr<V>) -> Result<Ready<V>, OpError>;
+
+fn measure_by<V: PeerScalar>(
+    bench: &Bench<'_>,
+    matrix: &Csr<V>,
+    product: &Product,
+    prepare: Prepare<V>,
+) -> Measured {
     let Product { ways, operation, factors } = product;
     let (rows, cols) = operation.shape(matrix.nrows(), matrix.ncols());
-    let (alpha, beta) = (V::from_f64(factors.0), V::from_f64(factors.1));
-    let x: Vec<V> = random_vector(cols, 1);
+    let real_factors = [factors.0, factors.1].map(V::Real::from_f64);
+    let [alpha, beta] = real_factors.map(|factor| V::from_parts(factor, V::Real::from_f64(0.0)));
+    let x: Vec<V> = random_scalars(cols, 1);
     // An element that is not written stays NaN.
-    let y = if beta == V::ZERO { vec![V::from_f64(f64::NAN); rows] } else { random_vector(rows, 2) };
+    let nan = V::Real::from_f64(f64::NAN);
+    let y = if beta == V::ZERO { vec![V::from_parts(nan, nan); rows] } else { random_scalars(rows, 2) };
     let transposed = (*operation == Operation::Transposed).then(|| matrix.transpose()).transpose()?;
     let mut reference = Reference::new(transposed.as_ref().unwrap_or(matrix), &x)?;
     if (alpha, beta) != (V::ONE, V::ZERO) {
-        reference = reference.updating(alpha, beta, &y)?;
+        reference = reference.updating(real_factors[0], real_factors[1], &y)?;
     }
 
     let operands = SpmvOperands { alpha, x: &x, beta, y: &y };
     let on_gpu = bench.peers.spmv_problem(matrix, *operation, operands);
     let mut peers = bench.peers.prepare_spmv(on_gpu.as_ref(), matrix, *operation, operands);
     let (a, device_x) = (bench.device.upload(matrix)?, bench.device.upload(&x)?);
-    let problem =
-        Problem { bench, host: matrix, a, x: device_x, y: &y, factors: (alpha, beta), reference: &reference };
+    let (host, factors, reference) = (matrix, (alpha, beta), &reference);
+    let problem = Problem { bench, prepare, host, a, x: device_x, y: &y, factors, reference };
     let mut own: Vec<Result<Prepared<V>, OpError>> = ways.iter().map(|way| problem.prepare(way)).collect();
     let (own_times, peer_times) = problem.race(&mut own, &mut peers);
 
     let mut peer_times = peer_times.into_iter();
     let peers = peers.into_iter().map(|peer| {
         let run = run_of(peer, || peer_times.next().unwrap_or_else(|| unreachable!("one for each peer")));
-        let largest_difference =
-            run.outcome.as_ref().ok().and_then(|run| difference(&reference, &run.result));
+        let largest_difference = run.outcome.as_ref().ok().and_then(|run| difference(reference, &run.result));
         Contender { largest_difference, ..contender(run, |result| reference.check(result)) }
     });
     let peers = peers.collect();
@@ -104,12 +131,12 @@ pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, matrix: &Csr<V>, product:
 }
 
 /// The largest absolute difference of a result, if it is finite.
-fn difference<V: PeerValue>(reference: &Reference, result: &[V]) -> Option<f64> {
+fn difference<V: PeerScalar>(reference: &Reference, result: &[V]) -> Option<f64> {
     Some(reference.largest_difference(result)).filter(|difference| difference.is_finite())
 }
 
 /// The run of a peer's algorithm, given its times.
-fn run_of<V: PeerValue>(
+fn run_of<V: PeerScalar>(
     peer: PreparedPeer<'_, V>,
     times: impl FnOnce() -> Result<Times, PeerError>,
 ) -> PeerRun<Vec<V>> {
@@ -121,8 +148,9 @@ fn run_of<V: PeerValue>(
 }
 
 /// Operands on the device.
-struct Problem<'c, V: PeerValue> {
+struct Problem<'c, V: PeerScalar> {
     bench: &'c Bench<'c>,
+    prepare: Prepare<V>,
     host: &'c Csr<V>,
     a: DeviceCsr<V>,
     x: DeviceVec<V>,
@@ -134,14 +162,14 @@ struct Problem<'c, V: PeerValue> {
 }
 
 /// A way that is ready to run, and its y.
-struct Prepared<V: PeerValue> {
+struct Prepared<V: PeerScalar> {
     ready: Ready<V>,
     y: DeviceVec<V>,
 }
 
-impl<V: PeerValue> Problem<'_, V> {
+impl<V: PeerScalar> Problem<'_, V> {
     fn prepare(&self, way: &Way) -> Result<Prepared<V>, OpError> {
-        let ready = way.prepare(self.host, &self.a)?;
+        let ready = (self.prepare)(way, self.host, &self.a)?;
         let mut y = self.bench.device.upload(self.y)?;
         // The first run also loads code.
         (ready.run)(self.factors, &self.x, &mut y)?;
@@ -186,7 +214,7 @@ impl<V: PeerValue> Problem<'_, V> {
         let mut repeatable = true;
         for run in 0..REPEATED_RUNS {
             if run + 1 == REPEATED_RUNS && ready.stored.is_none() {
-                ready.run = way.prepare(self.host, &self.a)?.run;
+                ready.run = (self.prepare)(way, self.host, &self.a)?.run;
             }
             repeatable &= bits(&self.result(&ready)?) == bits(&result);
         }
@@ -215,7 +243,7 @@ impl<V: PeerValue> Problem<'_, V> {
     }
 }
 
-fn bits<V: PeerValue>(values: &[V]) -> &[u8] {
+fn bits<V: PeerScalar>(values: &[V]) -> &[u8] {
     bytemuck::cast_slice(values)
 }
 

@@ -4,5 +4,5 @@ mod measure;
 mod way;
 
 pub(crate) use evenpath_bench_support::spmv::{Reference, check, work};
-pub(crate) use measure::{Product, measure};
+pub(crate) use measure::{Product, measure, measure_csr};
 pub(crate) use way::Way;

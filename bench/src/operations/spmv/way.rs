@@ -6,7 +6,7 @@ use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
 use evenpath::error::{OpError, ParseNameError};
 use evenpath::hyb::HybOptions;
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvPlan, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Csr, DeviceCsr, DeviceVec, Value};
+use evenpath::{Csr, DeviceCsr, DeviceVec, Scalar, Value};
 use evenpath_lab::LightByRows;
 
 use crate::measure::median;
@@ -60,7 +60,7 @@ enum Kind {
 type Run<V> = Box<dyn Fn((V, V), &DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError>>;
 
 /// A way that is ready to run, and what it reports.
-pub(super) struct Ready<V: Value> {
+pub(super) struct Ready<V: Scalar> {
     pub(super) run: Run<V>,
     pub(super) chosen: Option<String>,
     pub(super) reason: Option<String>,
@@ -179,11 +179,19 @@ impl Way {
         !matches!(self.kind, Kind::Transposed(SpmvTransposedMethod::Unordered))
     }
 
-    /// Plans, or converts the matrix.
-    pub(super) fn prepare<V: Value>(&self, host: &Csr<V>, a: &DeviceCsr<V>) -> Result<Ready<V>, OpError> {
+    /// Returns whether it multiplies CSR, of any type of values.
+    pub(super) fn is_of_csr(&self) -> bool {
+        matches!(self.kind, Kind::Planned(_) | Kind::Anew(_) | Kind::Unplanned)
+    }
+
+    /// Plans, if it multiplies CSR.
+    ///
+    /// # Panics
+    ///
+    /// If it does not.
+    pub(super) fn prepare_csr<V: Scalar>(&self, a: &DeviceCsr<V>) -> Result<Ready<V>, OpError> {
         match self.kind {
             Kind::Planned(options) => planned(|| of_plan(a.plan_spmv(options)?)),
-            Kind::LightByRows(threads) => planned(|| of_plan(a.plan_light_by_rows(threads)?)),
             Kind::Anew(options) => {
                 let a = a.clone();
                 Ok(unprepared(move |(alpha, beta), x, y| a.plan_spmv(options)?.run(alpha, x, beta, y)))
@@ -192,6 +200,15 @@ impl Way {
                 let a = a.clone();
                 Ok(unprepared(move |(alpha, beta), x, y| a.spmv(alpha, x, beta, y)))
             }
+            _ => unreachable!("{} multiplies another format", self.name),
+        }
+    }
+
+    /// Plans, or converts the matrix.
+    pub(super) fn prepare<V: Value>(&self, host: &Csr<V>, a: &DeviceCsr<V>) -> Result<Ready<V>, OpError> {
+        match self.kind {
+            Kind::Planned(_) | Kind::Anew(_) | Kind::Unplanned => self.prepare_csr(a),
+            Kind::LightByRows(threads) => planned(|| of_plan(a.plan_light_by_rows(threads)?)),
             Kind::Transposed(mode) => planned(|| {
                 let plan = a.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(mode))?;
                 let info = plan.info()?;
@@ -210,14 +227,14 @@ impl Way {
 }
 
 /// A way that keeps nothing between products.
-fn unprepared<V: Value>(
+fn unprepared<V: Scalar>(
     run: impl Fn((V, V), &DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError> + 'static,
 ) -> Ready<V> {
     Ready { run: Box::new(run), chosen: None, reason: None, setup_ms: 0.0, workspace_bytes: 0, stored: None }
 }
 
 /// A plan of a product with the matrix, ready to run.
-fn of_plan<V: Value>(plan: SpmvPlan<V>) -> Result<Ready<V>, OpError> {
+fn of_plan<V: Scalar>(plan: SpmvPlan<V>) -> Result<Ready<V>, OpError> {
     let info = plan.info()?;
     Ok(Ready {
         run: Box::new(move |(alpha, beta), x, y| plan.run(alpha, x, beta, y)),
@@ -230,7 +247,7 @@ fn of_plan<V: Value>(plan: SpmvPlan<V>) -> Result<Ready<V>, OpError> {
 }
 
 /// The last of some plans, with the median time. The first also loads code.
-fn planned<V: Value>(plan: impl Fn() -> Result<Ready<V>, OpError>) -> Result<Ready<V>, OpError> {
+fn planned<V: Scalar>(plan: impl Fn() -> Result<Ready<V>, OpError>) -> Result<Ready<V>, OpError> {
     let mut last = plan()?;
     let mut setups_ms = Vec::new();
     for _ in 0..PLANS {

@@ -8,7 +8,7 @@ use super::functions::{Address, Bsrmv, DIRECT};
 use super::spadd::count;
 use super::spmv_problem::{Product, Run, SpmvProblem};
 use super::version::Version;
-use crate::peers::{PeerError, PeerValue, Ready};
+use crate::peers::{PeerError, PeerScalar, Ready};
 
 /// Its name among algorithms.
 pub(super) const NAME: &str = "bsrmv";
@@ -17,7 +17,7 @@ pub(super) const NAME: &str = "bsrmv";
 const BY_ROWS: c_int = 0;
 
 /// A call that is ready to run.
-struct Call<'p, V: PeerValue> {
+struct Call<'p, V: PeerScalar> {
     version: &'p Version,
     functions: Bsrmv,
     description: Descriptor,
@@ -31,7 +31,7 @@ struct Call<'p, V: PeerValue> {
     y: Address,
 }
 
-impl<V: PeerValue> SpmvProblem<'_, V> {
+impl<V: PeerScalar> SpmvProblem<'_, V> {
     /// `bsrmv`, which has no preprocessing and no workspace.
     pub(super) fn prepare_bsrmv<'p>(
         &'p self,
@@ -74,8 +74,13 @@ macro_rules! product {
     }};
 }
 
-impl<V: PeerValue> Run for Call<'_, V> {
+impl<V: PeerScalar> Run for Call<'_, V> {
     fn run(&self) -> Result<(), PeerError> {
-        if size_of::<V>() == 4 { product!(self, cusparseSbsrmv) } else { product!(self, cusparseDbsrmv) }
+        match (V::IS_COMPLEX, size_of::<V::Real>()) {
+            (false, 4) => product!(self, cusparseSbsrmv),
+            (false, _) => product!(self, cusparseDbsrmv),
+            (true, 4) => product!(self, cusparseCbsrmv),
+            (true, _) => product!(self, cusparseZbsrmv),
+        }
     }
 }

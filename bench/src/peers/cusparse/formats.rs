@@ -8,7 +8,7 @@ use super::call::{Descriptor, describe};
 use super::functions::{BASE_ZERO, INDEX_32};
 use super::version::Version;
 use crate::peers::cuda::{Buffer, Runtime};
-use crate::peers::{PeerError, PeerValue};
+use crate::peers::{PeerError, PeerScalar};
 
 /// Rows per slice: the size of a warp.
 const SLICE_ROWS: usize = 32;
@@ -55,7 +55,7 @@ impl Format {
     }
 }
 
-impl<V: PeerValue> Formats<V> {
+impl<V: PeerScalar> Formats<V> {
     /// Copies a matrix, as CSR.
     pub(super) fn upload(runtime: Runtime, matrix: &Csr<V>) -> Result<Self, PeerError> {
         if i32::try_from(matrix.nnz()).is_err() {
@@ -168,7 +168,7 @@ struct SlicedRows<V> {
     values: Vec<V>,
 }
 
-impl<V: PeerValue> SlicedRows<V> {
+impl<V: PeerScalar> SlicedRows<V> {
     fn new(matrix: &Csr<V>) -> Result<Self, PeerError> {
         let offsets = matrix.row_offsets();
         let width = |slice: usize| {

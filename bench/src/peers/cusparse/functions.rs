@@ -116,6 +116,14 @@ functions! {
         Handle, c_int, c_int, c_int, c_int, c_int, Number, Address, Address, Address, Address, c_int, Address, Number,
         Address,
     ) -> c_int;
+    fn cusparseCbsrmv(
+        Handle, c_int, c_int, c_int, c_int, c_int, Number, Address, Address, Address, Address, c_int, Address, Number,
+        Address,
+    ) -> c_int;
+    fn cusparseZbsrmv(
+        Handle, c_int, c_int, c_int, c_int, c_int, Number, Address, Address, Address, Address, c_int, Address, Number,
+        Address,
+    ) -> c_int;
 }
 
 functions! {

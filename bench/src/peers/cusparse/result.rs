@@ -4,11 +4,11 @@ use super::call::{Argument, Descriptor, describe};
 use super::functions::{BASE_ZERO, INDEX_32, NOWHERE};
 use super::version::Version;
 use crate::peers::cuda::Buffer;
-use crate::peers::{PeerError, PeerValue};
+use crate::peers::{PeerError, PeerScalar};
 
 impl Version {
     /// A descriptor of a result of this size without nonzeros. There must be a row offset more than rows, which outlive it.
-    pub(super) fn describe_result<V: PeerValue>(
+    pub(super) fn describe_result<V: PeerScalar>(
         &self,
         (rows, cols): (usize, usize),
         row_offsets: &Buffer<u32>,
@@ -35,7 +35,7 @@ impl Version {
     }
 
     /// Gives a result its row offsets, columns and values, which must be as long as its descriptor says and outlive it.
-    pub(super) fn set_arrays<V: PeerValue>(
+    pub(super) fn set_arrays<V: PeerScalar>(
         &self,
         result: &Descriptor,
         (row_offsets, columns, values): (&Buffer<u32>, &Buffer<u32>, &Buffer<V>),

@@ -149,7 +149,7 @@ macro_rules! sum {
             };
         }
         // SAFETY: see `Sum`.
-        unsafe { if V::CUDA_TYPE == f32::CUDA_TYPE { of_type!($single) } else { of_type!($double) } }
+        unsafe { if size_of::<V>() == 4 { of_type!($single) } else { of_type!($double) } }
     }};
 }
 

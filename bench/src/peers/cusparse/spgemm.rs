@@ -12,7 +12,7 @@ use super::version::{Cusparse, Version};
 use crate::measure::{Clock, Repetitions, Times, times_ms};
 use crate::peers::cuda::{Buffer, Runtime};
 use crate::peers::peer::PeerRows;
-use crate::peers::{PeerError, PeerRun, PeerTimes, PeerValue};
+use crate::peers::{PeerError, PeerRun, PeerScalar, PeerTimes};
 
 /// The algorithms for products with a known pattern.
 const REUSE_ALGORITHMS: [(&str, c_int); 2] = [("reuse", 0), ("reuse, deterministic", 1)];
@@ -22,14 +22,14 @@ const ALGORITHMS: [(&str, c_int, Option<f32>); 4] =
     [("ALG1", 3, None), ("ALG2", 4, Some(1.0)), ("ALG3, 0.2", 5, Some(0.2)), ("ALG3, 0.05", 5, Some(0.05))];
 
 /// A product with A and B on the GPU.
-pub(in crate::peers) struct SpgemmProblem<'l, V: PeerValue> {
+pub(in crate::peers) struct SpgemmProblem<'l, V: PeerScalar> {
     library: &'l Cusparse,
     a: Formats<V>,
     b: Formats<V>,
 }
 
 /// The problem for one version of the library.
-struct OfVersion<'p, V: PeerValue> {
+struct OfVersion<'p, V: PeerScalar> {
     version: &'p Version,
     functions: Spgemm,
     a: &'p Formats<V>,
@@ -42,7 +42,7 @@ impl Cusparse {
     /// # Errors
     ///
     /// If there is not enough memory, or a matrix has more nonzeros than 32 bits can count.
-    pub(in crate::peers) fn spgemm_problem<V: PeerValue>(
+    pub(in crate::peers) fn spgemm_problem<V: PeerScalar>(
         &self,
         a: &Csr<V>,
         b: &Csr<V>,
@@ -135,7 +135,7 @@ macro_rules! pattern {
     }};
 }
 
-impl<V: PeerValue> SpgemmProblem<'_, V> {
+impl<V: PeerScalar> SpgemmProblem<'_, V> {
     /// Times every algorithm, `repetitions` products each, and products with a known pattern, by one version after the other.
     /// Passes each result to `each`, which checks and drops it.
     pub(in crate::peers) fn measure(
@@ -165,7 +165,7 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
     }
 }
 
-impl<V: PeerValue> OfVersion<'_, V> {
+impl<V: PeerScalar> OfVersion<'_, V> {
     fn measure_algorithm(
         &self,
         algorithm: c_int,

@@ -10,7 +10,7 @@ use super::version::{Version, code};
 use super::{bsrmv, spmv_op};
 use crate::measure::Clock;
 use crate::peers::cuda::Buffer;
-use crate::peers::{Operation, PeerError, PeerValue, PreparedPeer, Ready};
+use crate::peers::{Operation, PeerError, PeerScalar, PreparedPeer, Ready};
 
 /// The algorithms: name, format and number in the header.
 const ALGORITHMS: [(&str, Format, c_int); 6] = [
@@ -22,7 +22,7 @@ const ALGORITHMS: [(&str, Format, c_int); 6] = [
     ("BSR_ALG1", Format::Bsr, 6),
 ];
 
-impl<V: PeerValue> SpmvProblem<'_, V> {
+impl<V: PeerScalar> SpmvProblem<'_, V> {
     /// Every algorithm of every version, for CSR with and without preprocessing.
     pub(in crate::peers) fn prepare(&self) -> Vec<PreparedPeer<'_, V>> {
         self.library.versions.iter().flat_map(|version| self.prepare_version(version)).collect()
@@ -139,7 +139,7 @@ macro_rules! product {
     }};
 }
 
-impl<V: PeerValue> Call<'_, V> {
+impl<V: PeerScalar> Call<'_, V> {
     fn buffer_bytes(&self) -> Result<usize, PeerError> {
         let mut bytes = 0;
         product!(self, self.version.functions, cusparseSpMV_bufferSize, &raw mut bytes)?;
@@ -151,7 +151,7 @@ impl<V: PeerValue> Call<'_, V> {
     }
 }
 
-impl<V: PeerValue> Run for Call<'_, V> {
+impl<V: PeerScalar> Run for Call<'_, V> {
     fn run(&self) -> Result<(), PeerError> {
         product!(self, self.version.functions, cusparseSpMV, &self.buffer)
     }

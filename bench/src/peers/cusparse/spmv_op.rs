@@ -3,6 +3,8 @@
 use std::ffi::c_int;
 use std::ptr;
 
+use evenpath::RealStorage;
+
 use super::call::{Argument, Descriptor, call, factor};
 use super::formats::{Format, Formats};
 use super::functions::SpmvOp;
@@ -10,7 +12,7 @@ use super::spmv_problem::{Product, Run, SpmvProblem};
 use super::version::{Version, code};
 use crate::measure::Clock;
 use crate::peers::cuda::Buffer;
-use crate::peers::{PeerError, PeerValue, Ready};
+use crate::peers::{PeerError, PeerScalar, Ready};
 
 /// The algorithms, by name and number in the header.
 pub(super) const ALGORITHMS: [(&str, c_int); 3] =
@@ -19,7 +21,7 @@ pub(super) const ALGORITHMS: [(&str, c_int); 3] =
 /// An element of y that is not written, where that may be read although β is zero: 0 times it is 0, unlike 0 times NaN.
 const UNWRITTEN: f64 = 1e30;
 
-impl<V: PeerValue> SpmvProblem<'_, V> {
+impl<V: PeerScalar> SpmvProblem<'_, V> {
     /// A plan of an algorithm of `SpMVOp`. Its preprocessing is the size query and the plan.
     pub(super) fn prepare_op<'p>(
         &'p self,
@@ -29,7 +31,8 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
     ) -> Result<Ready<'p, V>, PeerError> {
         let runtime = version.runtime;
         let before: Vec<V> = if self.operands.beta == V::ZERO {
-            vec![V::from_f64(UNWRITTEN); self.operands.y.len()]
+            let part = V::Real::from_f64(UNWRITTEN);
+            vec![V::from_parts(part, part); self.operands.y.len()]
         } else {
             self.operands.y.to_vec()
         };
@@ -78,7 +81,7 @@ struct Call<'p, V> {
     _buffer: Buffer<u8>,
 }
 
-impl<'p, V: PeerValue> Operands<'p, V> {
+impl<'p, V: PeerScalar> Operands<'p, V> {
     fn new(
         problem: &SpmvProblem<'_, V>,
         version: &'p Version,
@@ -138,7 +141,7 @@ impl<'p, V: PeerValue> Operands<'p, V> {
     }
 }
 
-impl<V: PeerValue> Run for Call<'_, V> {
+impl<V: PeerScalar> Run for Call<'_, V> {
     fn run(&self) -> Result<(), PeerError> {
         let Operands { version, functions, alpha, x, beta, y, .. } = &self.operands;
         // SAFETY: plan and descriptors are valid, of operands on this GPU; the factors are on the host, where the library

@@ -7,10 +7,10 @@ use super::version::Cusparse;
 use crate::measure::sampled;
 use crate::peers::cuda::{Buffer, Runtime};
 use crate::peers::peer::Prepared;
-use crate::peers::{Operation, PeerError, PeerValue, SpmvOperands};
+use crate::peers::{Operation, PeerError, PeerScalar, SpmvOperands};
 
 /// y = αAx + βy, or with the transpose, on the GPU, ready to be measured.
-pub(crate) struct SpmvProblem<'l, V: PeerValue> {
+pub(crate) struct SpmvProblem<'l, V: PeerScalar> {
     pub(super) library: &'l Cusparse,
     pub(super) formats: Formats<V>,
     pub(super) operands: SpmvOperands<'l, V>,
@@ -27,7 +27,7 @@ impl Cusparse {
     ///
     /// If a vector has the wrong length, there is not enough memory, or the matrix has more nonzeros than 32 bits can
     /// count. A failure of another format is reported when it is measured.
-    pub(in crate::peers) fn spmv_problem<'l, V: PeerValue>(
+    pub(in crate::peers) fn spmv_problem<'l, V: PeerScalar>(
         &'l self,
         matrix: &Csr<V>,
         operation: Operation,
@@ -63,7 +63,7 @@ pub(super) struct Product<C, V> {
     pub(super) before: Vec<V>,
 }
 
-impl<C: Run, V: PeerValue> Prepared<V> for Product<C, V> {
+impl<C: Run, V: PeerScalar> Prepared<V> for Product<C, V> {
     fn time_ms(&mut self, runs: usize) -> Result<f64, PeerError> {
         sampled(&self.runtime, || self.call.run())(runs)
     }

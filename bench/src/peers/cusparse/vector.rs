@@ -3,11 +3,11 @@
 use super::call::{Descriptor, describe};
 use super::version::Version;
 use crate::peers::cuda::Buffer;
-use crate::peers::{PeerError, PeerValue};
+use crate::peers::{PeerError, PeerScalar};
 
 impl Version {
     /// A descriptor of a dense vector, which must have `len` elements and outlive the descriptor.
-    pub(super) fn vector<V: PeerValue>(
+    pub(super) fn vector<V: PeerScalar>(
         &self,
         len: usize,
         vector: &Buffer<V>,

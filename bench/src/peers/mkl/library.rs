@@ -12,7 +12,7 @@ use crate::measure::sampled;
 use crate::peers::host::{HostClock, elapsed_ms};
 use crate::peers::library::{functions, open_for_all, paths_of};
 use crate::peers::peer::{Peer, Prepared};
-use crate::peers::{Operation, PeerError, PeerValue, PreparedPeer, Ready, SpmvOperands};
+use crate::peers::{Operation, PeerError, PeerScalar, PreparedPeer, Ready, SpmvOperands};
 
 /// Folders with MKL libraries and the OpenMP runtime, searched after those of the loader.
 const FOLDERS_VARIABLE: &str = "EVENPATH_MKL";
@@ -58,9 +58,14 @@ macro_rules! functions_of_value {
             $(pub(super) $name: unsafe extern "C" fn($($argument),*) -> c_int,)*
         }
 
-        impl<V: PeerValue> OfValue<V> {
+        impl<V: PeerScalar> OfValue<V> {
             fn find(library: &'static Library) -> Result<Self, PeerError> {
-                let kind = if V::NAME == "f32" { 's' } else { 'd' };
+                let kind = match (V::IS_COMPLEX, size_of::<V::Real>()) {
+                    (false, 4) => 's',
+                    (false, _) => 'd',
+                    (true, 4) => 'c',
+                    (true, _) => 'z',
+                };
                 Ok(Self {
                     $($name: {
                         let name = format!("mkl_sparse_{kind}_{}", stringify!($name));
@@ -179,7 +184,7 @@ impl Mkl {
     }
 
     /// Inspects a matrix.
-    pub(crate) fn spmv<'p, V: PeerValue>(
+    pub(crate) fn spmv<'p, V: PeerScalar>(
         &'p self,
         matrix: &'p Csr<V>,
         operation: Operation,
@@ -188,7 +193,7 @@ impl Mkl {
         Peer::of_csr(LIBRARY, "inspector-executor", self.prepare(matrix, operation, operands))
     }
 
-    fn prepare<'p, V: PeerValue>(
+    fn prepare<'p, V: PeerScalar>(
         &'p self,
         matrix: &'p Csr<V>,
         operation: Operation,
@@ -204,7 +209,7 @@ impl Mkl {
         Ok(Ready { preprocessing_ms, workspace_bytes: 0, prepared })
     }
 
-    fn inspect<'m, V: PeerValue>(
+    fn inspect<'m, V: PeerScalar>(
         &'m self,
         matrix: &'m Csr<V>,
         operation: Operation,
@@ -223,7 +228,7 @@ impl Mkl {
     }
 
     /// The library's view of a matrix.
-    pub(super) fn handle<'m, V: PeerValue>(&'m self, matrix: &'m Csr<V>) -> Result<Handle<'m>, PeerError> {
+    pub(super) fn handle<'m, V: PeerScalar>(&'m self, matrix: &'m Csr<V>) -> Result<Handle<'m>, PeerError> {
         if i32::try_from(matrix.nnz()).is_err() {
             let text = format!("{} nonzeros are more than 32 bits can count", matrix.nnz());
             return Err(PeerError::Unsuitable(text));
@@ -244,7 +249,7 @@ impl Mkl {
     }
 
     /// The functions for values of a type.
-    pub(super) fn of_value<V: PeerValue>(&self) -> Result<OfValue<V>, PeerError> {
+    pub(super) fn of_value<V: PeerScalar>(&self) -> Result<OfValue<V>, PeerError> {
         OfValue::find(self.library)
     }
 }
@@ -256,7 +261,7 @@ struct Product<'p, V> {
     y: Vec<V>,
 }
 
-impl<V: PeerValue> Prepared<V> for Product<'_, V> {
+impl<V: PeerScalar> Prepared<V> for Product<'_, V> {
     fn time_ms(&mut self, runs: usize) -> Result<f64, PeerError> {
         let time = sampled(&HostClock, || self.inspected.run(self.operands, &mut self.y))(runs);
         self.inspected.matrix.mkl.rest();
@@ -270,7 +275,7 @@ impl<V: PeerValue> Prepared<V> for Product<'_, V> {
     }
 }
 
-impl<V: PeerValue> Inspected<'_, V> {
+impl<V: PeerScalar> Inspected<'_, V> {
     fn run(&self, operands: SpmvOperands<'_, V>, y: &mut [V]) -> Result<(), PeerError> {
         let Self { matrix, functions, operation } = self;
         let SpmvOperands { alpha, x, beta, .. } = operands;

@@ -8,7 +8,7 @@ use evenpath::Csr;
 use super::library::{GENERAL, Handle, Matrix, Mkl, check, code};
 use crate::measure::{Repetitions, Times, times_ms};
 use crate::peers::host::{HostClock, times_and_result};
-use crate::peers::{Operation, PeerError, PeerValue};
+use crate::peers::{Operation, PeerError, PeerScalar};
 
 /// `SPARSE_LAYOUT_ROW_MAJOR`.
 const ROW_MAJOR: c_int = 101;
@@ -19,7 +19,7 @@ impl Mkl {
     /// # Errors
     ///
     /// If the library lacks a function, or one fails.
-    pub(in crate::peers) fn measure_spgemm<V: PeerValue>(
+    pub(in crate::peers) fn measure_spgemm<V: PeerScalar>(
         &self,
         a: &Csr<V>,
         b: &Csr<V>,
@@ -38,7 +38,7 @@ impl Mkl {
     /// # Errors
     ///
     /// Those of [`measure_spgemm`](Self::measure_spgemm).
-    pub(in crate::peers) fn measure_spadd<V: PeerValue>(
+    pub(in crate::peers) fn measure_spadd<V: PeerScalar>(
         &self,
         (alpha, a): (V, &Csr<V>),
         (beta, b): (V, &Csr<V>),
@@ -59,7 +59,7 @@ impl Mkl {
     /// # Errors
     ///
     /// Those of [`measure_spgemm`](Self::measure_spgemm).
-    pub(in crate::peers) fn measure_transpose<V: PeerValue>(
+    pub(in crate::peers) fn measure_transpose<V: PeerScalar>(
         &self,
         a: &Csr<V>,
         repetitions: Repetitions,
@@ -77,7 +77,7 @@ impl Mkl {
     /// # Errors
     ///
     /// Those of [`measure_spgemm`](Self::measure_spgemm); if B does not have a row for each column of A.
-    pub(in crate::peers) fn measure_spmm<V: PeerValue>(
+    pub(in crate::peers) fn measure_spmm<V: PeerScalar>(
         &self,
         a: &Csr<V>,
         b: &[V],
@@ -105,7 +105,7 @@ impl Mkl {
     }
 
     /// Times of an operation that makes a matrix, its destruction included; and its last result.
-    fn measure_matrix<V: PeerValue>(
+    fn measure_matrix<V: PeerScalar>(
         &self,
         repetitions: Repetitions,
         make: impl Fn(*mut Matrix) -> Result<(), PeerError>,
@@ -122,7 +122,7 @@ impl Mkl {
     }
 
     /// A copy of a matrix that the library made, with sorted columns.
-    fn export<V: PeerValue>(&self, matrix: &Handle<'_>) -> Result<Csr<V>, PeerError> {
+    fn export<V: PeerScalar>(&self, matrix: &Handle<'_>) -> Result<Csr<V>, PeerError> {
         // SAFETY: the matrix exists.
         check("mkl_sparse_order", unsafe { (self.functions.mkl_sparse_order)(matrix.address) })?;
         let export = self.of_value::<V>()?.export_csr;
