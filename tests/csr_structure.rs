@@ -4,7 +4,8 @@
 
 use evenpath::csr::{Filter, Reduction};
 use evenpath::{Csr, Device, DeviceCsr, Offset, Value};
-use evenpath_tests::{DeviceUnderTest, devices, odd_row_lengths, with_row_lengths};
+use evenpath_kernels::entries::RowNorms;
+use evenpath_tests::{DeviceUnderTest, devices, kernel_devices, odd_row_lengths, tile_len, with_row_lengths};
 
 /// Rows of all lengths, with unsorted columns, some of them several times.
 fn matrices<V: Value, O: Offset>() -> Vec<Csr<V, O>> {
@@ -94,6 +95,44 @@ fn norms_of_rows_do_not_overflow() {
                 "{reduction} on {device}"
             );
         }
+    }
+}
+
+/// Rows that lie in one tile, end with one, and are cut by several.
+fn check_cut_norms<V: Value, O: Offset>(device: &Device, exponents: [i32; 3]) {
+    let tile = tile_len::<RowNorms<V, O>>();
+    let lengths = [3 * tile + 5, 0, 1, tile - 9, 0, 0, tile, 2, 5 * tile, 0, 7];
+    let number = |at: usize| ((at * 7 + 3) % 11) as f64 - 5.0;
+    let mut offsets = vec![0];
+    offsets.extend(lengths.iter().scan(0, |end, length| {
+        *end += length;
+        Some(*end)
+    }));
+    let nnz = offsets[lengths.len()];
+    // Sums of squares of small integers times a power of two are exact at any of the scales.
+    for scale in exponents.map(|exponent| 2.0_f64.powi(exponent)) {
+        let values: Vec<V> = (0..nnz).map(|at| V::from_f64(scale * number(at))).collect();
+        let row_offsets = offsets.iter().map(|&offset| O::try_from_usize(offset).unwrap()).collect();
+        let columns = (0..nnz as u32).map(|at| at % 13).collect();
+        let a = Csr::try_new(lengths.len(), 13, row_offsets, columns, values).unwrap();
+        let norms = device.upload(&a).unwrap().reduce_rows(Reduction::Norm2).unwrap().download().unwrap();
+        for (row, norm) in norms.into_iter().enumerate() {
+            let squares: f64 = (offsets[row]..offsets[row + 1]).map(|at| number(at) * number(at)).sum();
+            assert_eq!(
+                norm,
+                V::from_f64(scale * V::from_f64(squares.sqrt()).to_f64()),
+                "row {row} on {device}"
+            );
+        }
+    }
+}
+
+#[test]
+fn norms_of_rows_in_several_tiles() {
+    // On the CPU values are divided by the greatest, which rounds.
+    for DeviceUnderTest { device, .. } in kernel_devices() {
+        check_cut_norms::<f64, u32>(&device, [0, 900, -900]);
+        check_cut_norms::<f32, u64>(&device, [0, 100, -100]);
     }
 }
 

@@ -8,7 +8,8 @@ use evenpath::hyb::HybOptions;
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{
-    Compute, Csr, Device, DeviceDense, DeviceVec, Factor, Layout, RealStorage, Value, bf16, f16, vector,
+    Compute, Csr, Device, DeviceDense, DeviceVec, Factor, Layout, Multiplies, RealStorage, Value, bf16, f16,
+    vector,
 };
 use evenpath_lab::XInSequence;
 use evenpath_tests::{SpmmOperand, UNLIMITED, devices, hyb_widths, with_row_lengths};
@@ -140,7 +141,7 @@ fn dense<T: RealStorage>(
 
 const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
 
-fn check_dense<S: RealStorage<Computed: RealStorage>, T: SpmmOperand<S>>(device: &Device, a: &Csr<f64>) {
+fn check_dense<S: RealStorage + Multiplies<T>, T: SpmmOperand<S>>(device: &Device, a: &Csr<f64>) {
     let uploaded = device.upload(&a.clone().into_values::<S>()).expect("memory");
     for (layout, columns) in LAYOUTS.into_iter().zip([5, 40]) {
         let plan = T::plan_spmm(&uploaded, SpmmOptions::default().with_columns(columns)).expect("a plan");
@@ -148,8 +149,8 @@ fn check_dense<S: RealStorage<Computed: RealStorage>, T: SpmmOperand<S>>(device:
         for (alpha, beta) in [(2.0, 0.0), (-1.0, 0.5)] {
             let is_zero = beta == 0.0;
             let (alpha, beta) =
-                (<Compute<S> as RealStorage>::from_f64(alpha), <Compute<S> as RealStorage>::from_f64(beta));
-            let run = |alpha: Factor<'_, Compute<S>>, beta: Factor<'_, Compute<S>>| {
+                (<Compute<T> as RealStorage>::from_f64(alpha), <Compute<T> as RealStorage>::from_f64(beta));
+            let run = |alpha: Factor<'_, Compute<T>>, beta: Factor<'_, Compute<T>>| {
                 let mut c = dense::<T>(device, (a.nrows(), columns), layout, is_zero);
                 plan.run(alpha, &b, beta, &mut c).expect("the device works");
                 c.as_vec().download().expect("the device works")
@@ -173,6 +174,7 @@ fn every_product_with_a_dense_matrix() {
         check_dense::<f32, f32>(&device, &a);
         check_dense::<f16, f16>(&device, &a);
         check_dense::<bf16, f32>(&device, &a);
+        check_dense::<f32, f64>(&device, &a);
         let tree = device
             .upload(&a.to_hisparse::<32>(hisparse::Options::default()).expect("a tree"))
             .expect("memory");

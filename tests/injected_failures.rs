@@ -197,6 +197,13 @@ fn products_with_dense_matrices() {
                 Ok(vec![])
             },
         );
+        drive_in(
+            &format!("SpMM in a semiring, {layout}"),
+            true,
+            |device| (device.upload(&a).unwrap(), dense(device), dense(device)),
+            |(_, _, c)| values(c.as_vec()).unwrap(),
+            |(a, b, c)| a.spmm_over::<MaxPlus>(b, c).map(|()| vec![]),
+        );
     }
 }
 
@@ -489,6 +496,10 @@ fn dense_vectors() {
     });
     drive("a product by element", upload, Product::y, |state| {
         vector::multiply_elements(&state.x, &state.x, &mut state.y)?;
+        Ok(vec![])
+    });
+    drive("a product by element, in place", upload, Product::y, |state| {
+        vector::multiply_elements_in_place(&state.x, &mut state.y)?;
         Ok(vec![])
     });
     drive("an inner product", upload, Product::y, |state| Ok(vec![vector::dot(&state.x, &state.y)?]));

@@ -121,6 +121,20 @@ fn vectors() {
             operation(&device.upload(&numbers(1))?, &device.upload(&vec![2.0; LEN])?, y)
         });
     }
+    for (name, operation) in [
+        (
+            "a product in place",
+            vector::multiply_elements_in_place as fn(&DeviceSlice<f64>, &mut DeviceSlice<f64>) -> _,
+        ),
+        ("a quotient in place", vector::divide_elements_in_place),
+    ] {
+        reads(name, &numbers(1), |x| {
+            let mut y = x.device().upload(&vec![2.0; x.len()])?;
+            operation(x, &mut y)?;
+            Ok(y)
+        });
+        writes(name, LEN, 1.0, |device, y| operation(&device.upload(&vec![2.0; LEN])?, y));
+    }
     reads("norm2", &numbers(1), |x| Ok(x.device().upload(&[vector::norm2(x)?])?));
     writes("dot", 1, 1.0, |device, result| {
         let x = device.upload(&numbers(1))?;

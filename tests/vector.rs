@@ -43,6 +43,13 @@ fn check<V: Value>(device: &Device, len: usize) {
     }
     vector::multiply_elements(&dx, &dy, &mut dz).unwrap();
     all(dz.download().unwrap(), &|at| wide(at).0 * wide(at).1);
+    let mut in_place = device.upload(&y).unwrap();
+    vector::multiply_elements_in_place(&dx, &mut in_place).unwrap();
+    all(in_place.download().unwrap(), &|at| wide(at).0 * wide(at).1);
+    // Products and quotients of small integers and powers of two are exact.
+    let powers: Vec<V> = (0..len).map(|at| V::from_f64([0.5, -2.0, 8.0][at % 3])).collect();
+    vector::divide_elements_in_place(&device.upload(&powers).unwrap(), &mut in_place).unwrap();
+    all(in_place.download().unwrap(), &|at| wide(at).0 * wide(at).1 / powers[at].to_f64());
 
     vector::axpby(V::from_f64(2.0), &dx, V::from_f64(-3.0), &mut dy).unwrap();
     all(dy.download().unwrap(), &|at| 2.0 * wide(at).0 - 3.0 * wide(at).1);
@@ -149,6 +156,12 @@ fn operands_that_do_not_fit_are_refused() {
         assert!(matches!(vector::dot(&two, &three), Err(OpError::Length { .. })));
         assert!(matches!(vector::multiply_elements(&two, &two, &mut three), Err(OpError::Length { .. })));
         assert!(matches!(vector::divide_elements(&two, &two, &mut three), Err(OpError::Length { .. })));
+        for refused in [
+            vector::multiply_elements_in_place(&two, &mut three),
+            vector::divide_elements_in_place(&two, &mut three),
+        ] {
+            assert!(matches!(refused, Err(OpError::Length { operand: "y", len: 3, needed: 2 })));
+        }
         for refused in [vector::dot_into(&two, &two, &mut three), vector::norm2_into(&two, &mut three)] {
             assert!(matches!(refused, Err(OpError::Length { operand: "result", len: 3, needed: 1 })));
         }

@@ -34,7 +34,7 @@ type Function = fn(f64) -> f64;
 
 fn check_maps<V: Value>(device: &Device, first: &mut Vec<Vec<u64>>) {
     let of = V::from_f64;
-    let maps: [(Map<V>, f64, Function); 10] = [
+    let maps: [(Map<V>, f64, Function); 22] = [
         (Map::Abs, 0.0, f64::abs),
         (Map::Reciprocal, 0.5, |x| 1.0 / x),
         (Map::Sqrt, 0.5, f64::sqrt),
@@ -45,6 +45,18 @@ fn check_maps<V: Value>(device: &Device, first: &mut Vec<Vec<u64>>) {
         (Map::Add(of(0.25)), 0.5, |x| x + 0.25),
         (Map::Scale(of(3.0)), 0.5, |x| x * 3.0),
         (Map::Square, 0.5, |x| x * x),
+        (Map::Power(of(0.0)), 0.0, |x| x.powf(0.0)),
+        (Map::Power(of(1.0)), 0.0, |x| x),
+        (Map::Power(of(2.0)), 0.5, |x| x * x),
+        (Map::Power(of(-1.0)), 0.5, |x| 1.0 / x),
+        (Map::Power(of(3.0)), 1.0, |x| x.powf(3.0)),
+        (Map::Power(of(-7.0)), 1.0, |x| x.powf(-7.0)),
+        (Map::Power(of(2.5)), 1.0, |x| x.powf(2.5)),
+        (Map::Power(of(-0.125)), 1.0, |x| x.powf(-0.125)),
+        (Map::Power(of(33.0)), 1.0, |x| x.powf(33.0)),
+        (Map::Power(of(f64::INFINITY)), 0.0, |x| x.powf(f64::INFINITY)),
+        (Map::Power(of(f64::NEG_INFINITY)), 0.0, |x| x.powf(f64::NEG_INFINITY)),
+        (Map::Power(of(f64::NAN)), 0.0, |x| x.powf(f64::NAN)),
     ];
     let numbers = range::<V>();
     for (number, (map, units, expected)) in maps.into_iter().enumerate() {
@@ -87,6 +99,77 @@ fn functions_of_numbers_over_the_whole_range() {
     for DeviceUnderTest { device, .. } in devices() {
         check_maps::<f32>(&device, &mut single);
         check_maps::<f64>(&device, &mut double);
+    }
+}
+
+/// Numbers from 0 in the order of the floating-point numbers, for their distance in units of the last place.
+fn rank(value: f64) -> i64 {
+    let bits = value.abs().to_bits() as i64;
+    if value < 0.0 { -bits } else { bits }
+}
+
+#[test]
+fn powers_are_accurate() {
+    let near_one = (1..50).flat_map(|bits| [1.0 + 2.0_f64.powi(-bits), 1.0 - 2.0_f64.powi(-bits - 1)]);
+    let scattered =
+        (1..200).map(|at| (f64::from(at) * 0.618_033_988_749).fract() * 2.0_f64.powi(at % 41 - 20));
+    let few_bits = (1..40).map(f64::from);
+    let bases: Vec<f64> = near_one.chain(scattered).chain(few_bits).collect();
+    let exponents = [
+        0.5,
+        -0.5,
+        1.0 / 3.0,
+        1.5,
+        -2.5,
+        3.0,
+        4.0,
+        -3.0,
+        7.0,
+        10.0,
+        -10.25,
+        100.5,
+        -1000.0,
+        1e5,
+        -1e5,
+        12_345_678.9,
+        1e10,
+        -3e12,
+        1e15 + 0.5,
+        2.0_f64.powi(53),
+        1e18,
+        -1e18,
+        1e300,
+    ];
+    for DeviceUnderTest { device, .. } in devices() {
+        for exponent in exponents {
+            let mut y = device.upload(&bases).unwrap();
+            vector::map(Map::Power(exponent), &mut y).unwrap();
+            for (&x, found) in bases.iter().zip(y.download().unwrap()) {
+                // Both errors together are below a unit and a half.
+                let expected = x.powf(exponent);
+                assert!(
+                    (rank(found) - rank(expected)).abs() <= 1,
+                    "{x}^{exponent} on {device}: {found}, not {expected}"
+                );
+            }
+        }
+        // Powers of integers that are representable.
+        let integers: Vec<f64> = (-9..=9).map(f64::from).collect();
+        for exponent in 1..=16 {
+            let mut y = device.upload(&integers).unwrap();
+            vector::map(Map::Power(f64::from(exponent)), &mut y).unwrap();
+            for (&x, found) in integers.iter().zip(y.download().unwrap()) {
+                let exact = (x as i64).pow(exponent as u32);
+                assert!(
+                    exact.unsigned_abs() >= 1 << 53 || found == exact as f64,
+                    "{x}^{exponent} on {device}: {found}"
+                );
+            }
+        }
+        let a =
+            device.upload(&evenpath::Csr::from_triplets(1, 2, [(0, 0, 4.0), (0, 1, 9.0)]).unwrap()).unwrap();
+        a.map_values(Map::Power(1.5)).unwrap();
+        assert_eq!(a.values().download().unwrap(), [8.0, 27.0]);
     }
 }
 

@@ -14,8 +14,8 @@
 //! number 0. Integers wrap around in sums and products of [`PlusTimes`] and [`PlusPair`]. In [`MinPlus`] and [`MaxPlus`] the greatest
 //! and the least element are infinite, stay so, and sums stop there.
 //!
-//! [`DeviceCsr::spmv_over`](crate::DeviceCsr::spmv_over) multiplies by a vector, [`DeviceCsr::spgemm_over`](crate::DeviceCsr::spgemm_over) by
-//! a matrix, [`DeviceCsr::spgemm_masked_over`](crate::DeviceCsr::spgemm_masked_over) where a mask has entries. All devices
+//! [`DeviceCsr::spmv_over`](crate::DeviceCsr::spmv_over) multiplies by a vector, [`DeviceCsr::spmm_over`](crate::DeviceCsr::spmm_over) by a
+//! dense matrix, [`DeviceCsr::spgemm_over`](crate::DeviceCsr::spgemm_over) by a sparse one, [`DeviceCsr::spgemm_masked_over`](crate::DeviceCsr::spgemm_masked_over) where a mask has entries. All devices
 //! give the same numbers, except sums of [`PlusTimes`] in `f32` and `f64`, which may be rounded in another order. Of zeros of both
 //! signs, any may be the minimum or the maximum.
 //!

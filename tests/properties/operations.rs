@@ -26,9 +26,10 @@ use super::products::{
     add, add_coo, add_once, add_trees, add_trees_queued, block_of_tree, diagonal_blocks, diagonal_of_tree,
     multiply_trees, norm_of_tree, sddmm, select_rows, set_values, sort_rows, spgemm_masked,
     spgemm_masked_out, spgemm_mixed, spgemm_row_tiles, spgemm_row_wise, spgemm_sorted, spgemm_sorted_at_once,
-    spgemm_sorted_by_column, spmm, spmm_bsr, spmm_tree, to_coo, to_tree, to_tree_queued, transpose,
+    spgemm_sorted_by_column, spmm, spmm_bsr, spmm_mixed, spmm_tree, to_coo, to_tree, to_tree_queued,
+    transpose,
 };
-use super::semirings::{spgemm_masked_over, spgemm_over, spmv_over};
+use super::semirings::{spgemm_masked_over, spgemm_over, spmm_over, spmv_over};
 use super::sequences::{
     argmin_into, axpby, divide_in_place, dot, dot_into, fill, map, merge_keys, merge_pairs, min_into,
     multiply_in_place, reduce_by_keys, reduce_by_keys_into, scan, scan_by_keys, scan_by_offsets, scan_from,
@@ -117,6 +118,8 @@ fn on_matrices() -> Vec<Operation> {
         "SpMV transposed, unordered", "`DeviceCsr::plan_spmv_transposed`", transposed_unordered [f32 f64] [u32 u64] true, true, false;
         "SpMV transposed, copied", "`DeviceCsr::plan_spmv_transposed`", transposed_copied [f32 f64 c32 c64] [u32 u64] true, true, true;
         "SpMM, CSR", "`DeviceCsr::plan_spmm`", spmm [f16 bf16 f32 f64] [u32 u64] true, true, true;
+        "SpMM, CSR, mixed", "`DeviceCsr::plan_spmm_mixed`", spmm_mixed [f32] [u32 u64] true, true, true;
+        "SpMM, semiring", "`DeviceCsr::spmm_over`", spmm_over [f32 f64 u32 i32 u64 i64] [u32 u64] true, true, true;
         "SpMM, BSR", "`DeviceBsr::spmm`", spmm_bsr [f32 f64] [u32 u64] true, true, true;
         "SpMM, CSR, complex", "`DeviceCsr::plan_spmm`", complex_spmm [c32 c64] [u32 u64] true, true, true;
         "SpMM, HiSparse", "`DeviceHiSparse::plan_spmm`", spmm_tree [f32 f64] [] true, true, true;

@@ -6,7 +6,7 @@ use evenpath::error::OpError;
 use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::SpmmOptions;
-use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Entry, Offset, RealStorage, Scalar, Value};
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Entry, Multiplies, Offset, RealStorage, Scalar, Value};
 
 use super::operations::{Download, OfReal, Run, bytes, download, matrix, numbers, tree};
 
@@ -66,6 +66,18 @@ pub(super) fn spmm<S: RealStorage<Computed: RealStorage>, O: Offset>(
     product(device, a.shape(), uploaded, || {
         let plan = a.plan_spmm(options).expect("plan");
         Box::new(move |b, c| plan.run(one, b, zero, c))
+    })
+}
+
+pub(super) fn spmm_mixed<S: Value + Multiplies<f64>, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
+    let a = device.upload(&matrix::<S, O>()).expect("upload");
+    let options = SpmmOptions::default().with_columns(COLUMNS);
+    product::<f64>(device, a.shape(), uploaded, || {
+        let plan = a.plan_spmm_mixed(options).expect("plan");
+        Box::new(move |b, c| plan.run(1.0, b, 0.0, c))
     })
 }
 

@@ -15,8 +15,8 @@ its types, and checks the claims of this table on simulated GPUs.
   and is refused; later ones are taken.
 - **Repeatable**: on the same device, with the same options and the same version, results are bitwise identical in every run,
   regardless of the order in which blocks run. Across devices, [some choices must be set](../architecture.md#reproducibility).
-- **Values**: of the matrix, vectors and results; `c32` and `c64` are `Complex<f32>` and `Complex<f64>`. The mixed products have vectors of `f64` for
-  matrices of `f32`. `plan_spmv_mixed` and `plan_spmm_mixed` have the properties of `plan_spmv` and `plan_spmm` besides, with vectors
+- **Values**: of the matrix, vectors and results; `c32` and `c64` are `Complex<f32>` and `Complex<f64>`. The mixed products have vectors and dense
+  matrices of `f64` for matrices of `f32`. `plan_spmv_mixed` and `plan_spmm_mixed` have the properties of `plan_spmv` and `plan_spmm` besides, with vectors
   and dense matrices of `f32` for matrices of `f16` and `bf16`. SDDMM has values of `f32` for dense matrices of `f16` and `bf16`.
   Products in a [semiring](operations.md#other-sums-and-products) take the types of the semiring; the table has those of `MinPlus`.
 - **Memory**: plans report what they hold, `info()?.workspace_bytes`; scans, reductions, sorts, merges and sets have functions

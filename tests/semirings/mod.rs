@@ -3,4 +3,5 @@
 mod oracle;
 mod refused;
 mod spgemm;
+mod spmm;
 mod spmv;

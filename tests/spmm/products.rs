@@ -3,7 +3,7 @@
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::generate;
 use evenpath::spmm::{SpmmOptions, SpmmPlan};
-use evenpath::{Compute, Csr, Device, DeviceDense, Layout, Offset, RealStorage, bf16, f16};
+use evenpath::{Compute, Csr, Device, DeviceDense, Layout, Multiplies, Offset, RealStorage, bf16, f16};
 use evenpath_tests::{HostDense, SpmmOperand, devices, kernel_devices, spmm as oracle};
 use proptest::prelude::*;
 
@@ -29,18 +29,21 @@ pub(super) struct Case<'a, S: RealStorage, O: Offset> {
     pub(super) beta: f64,
 }
 
-impl<S: RealStorage, O: Offset> Case<'_, S, O>
-where
-    Compute<S>: RealStorage,
-{
+impl<S: RealStorage, O: Offset> Case<'_, S, O> {
     /// Makes a plan and runs the product on a device, with C filled with NaN if β is zero, and checks it.
-    pub(super) fn check<T: SpmmOperand<S>>(&self, device: &Device) -> Vec<T> {
+    pub(super) fn check<T: SpmmOperand<S>>(&self, device: &Device) -> Vec<T>
+    where
+        S: Multiplies<T>,
+    {
         let options = SpmmOptions::default().with_columns(self.columns).with_layout(self.b_layout);
         let plan = T::plan_spmm(&device.upload(self.a).expect("upload"), options).expect("plan");
         self.check_plan(device, &plan)
     }
 
-    pub(super) fn check_plan<T: SpmmOperand<S>>(&self, device: &Device, plan: &SpmmPlan<S, O, T>) -> Vec<T> {
+    pub(super) fn check_plan<T: SpmmOperand<S>>(&self, device: &Device, plan: &SpmmPlan<S, O, T>) -> Vec<T>
+    where
+        S: Multiplies<T>,
+    {
         let &Self { a, columns, b_layout, c_layout, gap, alpha, beta } = self;
         let b = HostDense::<T>::new(a.ncols(), columns, b_layout, gap);
         let mut c = HostDense::<T>::new(a.nrows(), columns, c_layout, gap);
@@ -48,7 +51,7 @@ where
             c.values.fill(T::from_f64(f64::NAN));
         }
         let mut device_c = c.upload(device);
-        let factor = <Compute<S> as RealStorage>::from_f64;
+        let factor = <Compute<T> as RealStorage>::from_f64;
         plan.run(factor(alpha), &b.upload(device), factor(beta), &mut device_c).expect("run");
         let result = device_c.as_vec().download().expect("download");
         for column in 0..columns {
@@ -147,13 +150,10 @@ fn any_number_of_columns() {
     }
 }
 
-/// 16-bit values, with operands of the same type and of `f32`.
+/// 16-bit values, with operands of the same type and of `f32`, and values of `f32` with operands of `f64`.
 #[test]
-fn half_precision() {
-    fn check<S: RealStorage, T: SpmmOperand<S>>(device: &Device, long: usize)
-    where
-        Compute<S>: RealStorage,
-    {
+fn values_and_wider_operands() {
+    fn check<S: RealStorage + Multiplies<T>, T: SpmmOperand<S>>(device: &Device, long: usize) {
         let a: Csr<S> = with_row_lengths(long, &among_empty_rows(&[3, 0, 5, long, 17, 2, 30]));
         let wide: Csr<S, u64> = a.clone().try_into_offsets().expect("offsets fit");
         for columns in [1, 4, 7, 8, 16, 40, 72] {
@@ -168,6 +168,7 @@ fn half_precision() {
         check::<f16, f32>(&under_test.device, PIECE + 40);
         check::<bf16, bf16>(&under_test.device, PIECE + 40);
         check::<bf16, f32>(&under_test.device, PIECE + 40);
+        check::<f32, f64>(&under_test.device, PIECE + 40);
     }
 }
 

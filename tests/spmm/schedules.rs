@@ -1,7 +1,7 @@
 //! Sparse matrix times dense matrix: the kernels' division of rows among blocks, groups of lanes and pieces.
 
 use evenpath::spmm::SpmmOptions;
-use evenpath::{Compute, Csr, Device, Layout, Offset, RealStorage, bf16, f16};
+use evenpath::{Csr, Device, Layout, Multiplies, Offset, RealStorage, bf16, f16};
 use evenpath_tests::{SpmmOperand, devices, kernel_devices};
 
 use crate::spmm::products::{Case, LAYOUTS, PIECE, among_empty_rows, case, with_row_lengths};
@@ -63,17 +63,16 @@ fn check_for_one_multiprocessor(rows: Rows<'_>, products: &[Product], is_cut: bo
         check_types::<f32, f32, u64>(device, rows, products, is_cut);
         check_types::<f16, f16, u32>(device, rows, products, is_cut);
         check_types::<bf16, f32, u32>(device, rows, products, is_cut);
+        check_types::<f32, f64, u32>(device, rows, products, is_cut);
     }
 }
 
-fn check_types<S: RealStorage, T: SpmmOperand<S>, O: Offset>(
+fn check_types<S: RealStorage + Multiplies<T>, T: SpmmOperand<S>, O: Offset>(
     device: &Device,
     (cols, lengths): Rows<'_>,
     products: &[Product],
     is_cut: bool,
-) where
-    Compute<S>: RealStorage,
-{
+) {
     let a = with_row_lengths::<S, O>(cols, lengths);
     for &(columns, b_layout, c_layout) in products {
         let options = SpmmOptions::default().with_columns(columns).with_multiprocessors(1);

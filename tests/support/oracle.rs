@@ -55,7 +55,7 @@ pub fn spmm<S: RealStorage, T: RealStorage, O: Offset>(
         magnitudes[row] += product.abs();
         counts[row] += 1;
     }
-    let epsilon = if size_of::<Compute<S>>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let epsilon = if size_of::<Compute<T>>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
     // The spacing of T at a number, relative to it, and that of the smallest numbers.
     let (rounding, smallest) = match T::NAME {
         "f16" => (2.0_f64.powi(-11), 2.0_f64.powi(-25)),

@@ -2,10 +2,10 @@
 
 use evenpath::error::OpError;
 use evenpath::spmm::{SpmmOptions, SpmmPlan};
-use evenpath::{Compute, DeviceCsr, Offset, RealStorage, bf16, f16};
+use evenpath::{DeviceCsr, Multiplies, Offset, RealStorage, bf16, f16};
 
 /// Types of the dense operands of a matrix of values `S`.
-pub trait SpmmOperand<S: RealStorage>: RealStorage<Computed = Compute<S>> {
+pub trait SpmmOperand<S: RealStorage + Multiplies<Self>>: RealStorage<Computed: RealStorage> {
     /// Plans a product with matrices of this type.
     ///
     /// # Errors
@@ -17,7 +17,7 @@ pub trait SpmmOperand<S: RealStorage>: RealStorage<Computed = Compute<S>> {
     ) -> Result<SpmmPlan<S, O, Self>, OpError>;
 }
 
-impl<S: RealStorage> SpmmOperand<S> for S {
+impl<S: RealStorage<Computed: RealStorage>> SpmmOperand<S> for S {
     fn plan_spmm<O: Offset>(
         matrix: &DeviceCsr<S, O>,
         options: SpmmOptions,
@@ -27,15 +27,15 @@ impl<S: RealStorage> SpmmOperand<S> for S {
 }
 
 macro_rules! mixed {
-    ($($half:ident)*) => {$(
-        impl SpmmOperand<$half> for f32 {
+    ($($values:ident with $dense:ident,)*) => {$(
+        impl SpmmOperand<$values> for $dense {
             fn plan_spmm<O: Offset>(
-                matrix: &DeviceCsr<$half, O>,
+                matrix: &DeviceCsr<$values, O>,
                 options: SpmmOptions,
-            ) -> Result<SpmmPlan<$half, O, f32>, OpError> {
+            ) -> Result<SpmmPlan<$values, O, $dense>, OpError> {
                 matrix.plan_spmm_mixed(options)
             }
         }
     )*};
 }
-mixed!(f16 bf16);
+mixed!(f16 with f32, bf16 with f32, f32 with f64,);

@@ -43,7 +43,7 @@ pub(crate) use softmax::softmax_rows;
 pub(crate) use sort::{sort, sort_by_offsets, sort_pairs, sort_pairs_by_offsets};
 pub(crate) use spadd::{RowMerge, write_row_offsets};
 pub(crate) use spgemm::{MaskedSpgemm, Spgemm, SpgemmArrays, in_pool};
-pub(crate) use spmm::{Dense, DenseMut, spmm, spmm_bsr, spmm_tasks};
+pub(crate) use spmm::{Dense, DenseMut, semiring_spmm, spmm, spmm_bsr, spmm_tasks};
 pub(crate) use spmv::{SpmvCut, SpmvGroups, SpmvTiles, spmv};
 pub(crate) use spmv_batch::{SpmvBatch, SpmvBatchOperands};
 pub(crate) use spmv_transposed::{spmv_transposed, spmv_transposed_pieces};

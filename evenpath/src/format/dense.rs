@@ -2,7 +2,7 @@ use std::fmt;
 
 use evenpath_simt::{Aligned16, GlobalMut};
 
-use crate::Storage;
+use crate::Entry;
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec};
 use crate::matrix::MatrixError;
 use crate::names::named;
@@ -69,7 +69,7 @@ named! {
 /// assert_eq!(second_row.download()?, [4.0, 5.0, 6.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct DeviceDense<T: Storage> {
+pub struct DeviceDense<T: Entry> {
     vec: DeviceVec<T>,
     rows: usize,
     cols: usize,
@@ -89,7 +89,7 @@ pub struct DeviceDense<T: Storage> {
 /// assert_eq!(matrix.download()?, [1.0, 2.0, 3.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct InvalidDense<T: Storage> {
+pub struct InvalidDense<T: Entry> {
     error: MatrixError,
     vec: DeviceVec<T>,
 }
@@ -100,7 +100,7 @@ impl Device {
     /// # Errors
     ///
     /// If there is too little memory, on the device or within its limit, or the device was lost.
-    pub fn zeros_dense<T: Storage>(
+    pub fn zeros_dense<T: Entry>(
         &self,
         rows: usize,
         cols: usize,
@@ -114,7 +114,7 @@ impl Device {
     }
 }
 
-impl<T: Storage> DeviceDense<T> {
+impl<T: Entry> DeviceDense<T> {
     /// Creates a matrix of `rows` rows and `cols` columns without gaps from a vector of `rows * cols`
     /// elements.
     ///
@@ -270,14 +270,14 @@ impl<T: Storage> DeviceDense<T> {
     }
 }
 
-impl<T: Storage> fmt::Debug for DeviceDense<T> {
+impl<T: Entry> fmt::Debug for DeviceDense<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rows, cols, layout, .. } = self;
         write!(f, "DeviceDense<{}>({layout} {rows} x {cols}, on {})", T::NAME, self.device())
     }
 }
 
-impl<T: Storage> InvalidDense<T> {
+impl<T: Entry> InvalidDense<T> {
     /// The reason.
     pub fn kind(&self) -> &MatrixError {
         &self.error
@@ -289,24 +289,24 @@ impl<T: Storage> InvalidDense<T> {
     }
 }
 
-impl<T: Storage> fmt::Display for InvalidDense<T> {
+impl<T: Entry> fmt::Display for InvalidDense<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.error.fmt(f)
     }
 }
 
-evenpath_simt::debug_as_message!(InvalidDense<T: Storage>);
+evenpath_simt::debug_as_message!(InvalidDense<T: Entry>);
 
-impl<T: Storage> std::error::Error for InvalidDense<T> {}
+impl<T: Entry> std::error::Error for InvalidDense<T> {}
 
-impl<T: Storage> From<InvalidDense<T>> for MatrixError {
+impl<T: Entry> From<InvalidDense<T>> for MatrixError {
     fn from(refused: InvalidDense<T>) -> Self {
         refused.error
     }
 }
 
 /// Checks that a matrix, named in errors, is on `device` and has the required shape.
-pub(crate) fn check_dense<T: Storage>(
+pub(crate) fn check_dense<T: Entry>(
     device: &Device,
     (operand, matrix): (&'static str, &DeviceDense<T>),
     needed: (usize, usize),

@@ -60,10 +60,11 @@ impl<V: Value> Filter<V> {
 
 impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// Returns a matrix of the same shape with the entries that fulfill a condition, in their order. Later changes of
-    /// this matrix's values do not affect it. Waits for the device.
+    /// this matrix's values do not affect it. Waits for the device. Complex values are compared by their absolute values, which neither
+    /// overflow nor vanish.
     ///
     /// On a GPU it takes temporary memory for some more than two bits per nonzero; for
-    /// [`LargestOfRow`](Filter::LargestOfRow), which sorts rows, also a copy of the values, two words per nonzero, and the memory of
+    /// [`LargestOfRow`](Filter::LargestOfRow), which sorts rows, also the absolute values, two words per nonzero, and the memory of
     /// [`sort::pairs_by_offsets`](crate::sort::pairs_by_offsets).
     ///
     /// ```

@@ -35,14 +35,23 @@ impl PathTiles {
         let tile_items = launcher.info().tile_items() as u32;
         let tiles = launcher.items(pattern.rows as usize + pattern.nonzeros as usize)?;
         let count = tiles.grid();
-        let launch = device.kernel().threads(count as usize + 1)?;
-        let mut tile_rows = device.uninitialized(count as usize + 1)?;
-        let partition =
-            MergePartition { pattern, tile_rows: tile_rows.as_global_mut(), tiles: count, tile_items };
-        // SAFETY: the views are of the matrix's row offsets, `rows` + 1 long, and of `tile_rows`, `count` + 1 long, and
+        let rows = Self::rows_of(device, pattern, (count, tile_items))?;
+        Ok((Self { count, rows }, tiles))
+    }
+
+    /// Finds the first row of each of `tiles` tiles of `tile_items` row ends and nonzeros, with the number of rows at the end.
+    pub(crate) fn rows_of<O: Offset>(
+        device: &Device,
+        pattern: GlobalPattern<O>,
+        (tiles, tile_items): (u32, u32),
+    ) -> Result<DeviceVec<u32>, DeviceError> {
+        let launch = device.kernel().threads(tiles as usize + 1)?;
+        let mut tile_rows = device.uninitialized(tiles as usize + 1)?;
+        let partition = MergePartition { pattern, tile_rows: tile_rows.as_global_mut(), tiles, tile_items };
+        // SAFETY: the views are of the matrix's row offsets, `rows` + 1 long, and of `tile_rows`, `tiles` + 1 long, and
         // buffers are freed in the stream's order.
         unsafe { launch.launch(partition) }?;
-        Ok((Self { count, rows: tile_rows }, tiles))
+        Ok(tile_rows)
     }
 
     /// Size in bytes of device memory.

@@ -5,7 +5,7 @@
 //! 3. Lanes with the same columns add up their sums (`reduce`), and so do the warps of a group (`reduce_warps`).
 
 use evenpath_simt::{
-    device, parameters, thread, warp, Aligned16, Arena, Arithmetic, Element, Global, Shared, Stored,
+    device, parameters, thread, warp, Aligned16, Arena, Arithmetic, Element, Global, Shared, Stored, WidenTo,
 };
 
 use super::nonzeros::{place, Nonzeros, IN_FLIGHT};
@@ -97,21 +97,21 @@ impl Group {
 
     /// Sums the lane's nonzeros of a stretch times its columns of B, which begins at the first of the lane's columns.
     #[device(track_caller)]
-    pub(super) fn sum<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
+    pub(super) fn sum<W: Width, S: WidenTo<T::Compute>, T: Stored>(
         self,
         nonzeros: impl Nonzeros<S>,
         b: DenseView<T>,
-    ) -> LaneSums<S::Compute> {
-        let mut sums = [S::Compute::ZERO; MAX_WIDTH];
+    ) -> LaneSums<T::Compute> {
+        let mut sums = [T::Compute::ZERO; MAX_WIDTH];
         self.add::<W, S, T>(&mut sums, nonzeros, b);
         sums
     }
 
     /// Adds the lane's nonzeros of a stretch times its columns of B. All loads of a round are issued before the first is used.
     #[device(track_caller)]
-    pub(super) fn add<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
+    pub(super) fn add<W: Width, S: WidenTo<T::Compute>, T: Stored>(
         self,
-        sums: &mut LaneSums<S::Compute>,
+        sums: &mut LaneSums<T::Compute>,
         nonzeros: impl Nonzeros<S>,
         b: DenseView<T>,
     ) {
@@ -197,12 +197,12 @@ impl Group {
 }
 
 #[device]
-fn multiply_add<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
-    sums: &mut LaneSums<S::Compute>,
+fn multiply_add<W: Width, S: WidenTo<T::Compute>, T: Stored>(
+    sums: &mut LaneSums<T::Compute>,
     value: S,
     moved: W::Moved<T>,
 ) {
-    let value = value.widen();
+    let value = value.widen_to();
     for at in 0..W::len::<T>() {
         sums[at] = value.fma(W::get::<T>(moved, at).widen(), sums[at]);
     }

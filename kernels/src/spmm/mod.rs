@@ -6,7 +6,7 @@
 //!
 //! [`SpmmRows`] is the product in one launch; [`SpmmLongRows`] lists the pieces once per plan. A B by columns is read
 //! directly if few elements are read, and otherwise copied to rows by [`SpmmTranspose`]. [`SpmmCombine`] is for factors
-//! in device memory.
+//! in device memory. [`SemiringSpmm`] is the product in a semiring.
 mod combine;
 mod group;
 mod long;
@@ -15,6 +15,7 @@ mod passes;
 mod piece_sums;
 mod pieces;
 mod rows;
+mod semiring;
 mod stage;
 mod tile_of_c;
 mod transpose;
@@ -27,6 +28,7 @@ pub use group::{DenseView, Group};
 pub use long::{SpmmLongRows, LONG_COUNTERS};
 pub use pieces::Pieces;
 pub use rows::SpmmRows;
+pub use semiring::{SemiringCarries, SemiringOperand, SemiringResult, SemiringSpmm, SemiringTiles};
 pub use stage::STAGED_BY_THREAD;
 pub use transpose::{SpmmTranspose, TRANSPOSE_TILE};
 pub use update::DenseUpdate;

@@ -1,6 +1,6 @@
 //! Short rows: each group of lanes sums several, one after the other.
 
-use evenpath_simt::{device, thread, Arena, Shared, Stored};
+use evenpath_simt::{device, thread, Arena, Shared, Stored, WidenTo};
 
 use super::group::DenseView;
 use super::nonzeros::{InShared, Nonzeros};
@@ -9,7 +9,7 @@ use super::stage::{stage, staged};
 use super::width::Width;
 use crate::Offset;
 
-impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
+impl<S: WidenTo<T::Compute>, T: Stored, O: Offset> SpmmRows<S, T, O> {
     /// Sums the block's rows in passes, each of a row for each group: from shared memory if the nonzeros of all of them
     /// fit there. So a block waits once for the ends of its rows and once for their nonzeros, not in each pass.
     #[device]

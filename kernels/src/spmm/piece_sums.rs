@@ -1,6 +1,6 @@
 //! The sums of pieces, and of the rows that they are pieces of.
 
-use evenpath_simt::{device, thread, Arena, Element, Shared, Stored, Words};
+use evenpath_simt::{device, thread, Arena, Element, Shared, Stored, WidenTo, Words};
 
 use super::group::LaneSums;
 use super::pieces::FLAG_BYTES;
@@ -23,7 +23,7 @@ struct Piece {
     count: u32,
 }
 
-impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
+impl<S: WidenTo<T::Compute>, T: Stored, O: Offset> SpmmRows<S, T, O> {
     #[device]
     fn piece(self, place: u32) -> Piece {
         if place >= self.pieces.count {
@@ -70,7 +70,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
             }
             if thread::index() & ((1 << group.lanes_log2()) - 1) == 0 {
                 let sum = lane.tile as usize * self.pieces.count as usize + piece.first as usize;
-                let last = self.pieces.sums.sums::<S::Compute>().arrive(sum, piece.count);
+                let last = self.pieces.sums.sums::<T::Compute>().arrive(sum, piece.count);
                 is_last.store(group.index() as usize, u32::from(last));
             }
         }
@@ -100,23 +100,23 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
 
     /// Leaves a piece's sums in the lane's columns.
     #[device]
-    fn leave<W: Width>(self, piece: u32, lane: LaneColumns, sums: &LaneSums<S::Compute>) {
+    fn leave<W: Width>(self, piece: u32, lane: LaneColumns, sums: &LaneSums<T::Compute>) {
         let place = self.place(piece, lane);
         for at in 0..W::len::<T>() {
-            self.pieces.sums.sums::<S::Compute>().put(place + at, sums[at]);
+            self.pieces.sums.sums::<T::Compute>().put(place + at, sums[at]);
         }
     }
 
     /// Returns the lane's share of the sums of a row's pieces: every nth piece, with n pieces side by side.
     #[device]
-    fn add_up<W: Width>(self, piece: Piece, lane: LaneColumns) -> LaneSums<S::Compute> {
+    fn add_up<W: Width>(self, piece: Piece, lane: LaneColumns) -> LaneSums<T::Compute> {
         let group = self.pieces.group;
-        let parts = self.pieces.sums.sums::<S::Compute>();
-        let mut sums = [S::Compute::ZERO; MAX_WIDTH];
+        let parts = self.pieces.sums.sums::<T::Compute>();
+        let mut sums = [T::Compute::ZERO; MAX_WIDTH];
         let mut other = group.side();
         while other < piece.count {
             let place = self.place(piece.first + other, lane);
-            let mut seen = [<S::Compute as Element>::Words::each(|_| [0; 2]); MAX_WIDTH];
+            let mut seen = [<T::Compute as Element>::Words::each(|_| [0; 2]); MAX_WIDTH];
             for at in 0..W::len::<T>() {
                 seen[at] = parts.look(place + at);
             }

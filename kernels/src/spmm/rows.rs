@@ -14,7 +14,7 @@ use core::ops::Range;
 
 use evenpath_simt::half::{bf16, f16};
 use evenpath_simt::num_complex::Complex;
-use evenpath_simt::{device, kernel, thread, Arena, Element, Stored};
+use evenpath_simt::{device, kernel, thread, Arena, Element, Stored, WidenTo};
 
 use super::group::{DenseView, Group, LaneSums};
 use super::nonzeros::{InGlobal, InShared};
@@ -36,7 +36,7 @@ kernel! {
     /// columns where their number is a multiple of a lane's, [`Elements`] elsewhere; each for a matrix that may have
     /// pieces, which costs registers, and the first and the last also for one that has none. [`InStages`] is the first
     /// for blocks whose nonzeros may be too many for their shared memory, [`InPasses`] for short rows.
-    pub struct SpmmRows<S: Stored, T: Stored, O: Offset> {
+    pub struct SpmmRows<S: Element, T: Stored, O: Offset> {
         /// A.
         pub matrix: GlobalCsr<S, O>,
         /// B.
@@ -85,6 +85,13 @@ kernel! {
                 (PacketPieces as pieces, 8), (ElementPieces as pieces_elements, 8), (StridedPieces as pieces_strided, 8),
             ], O in [u32, u64], 128 x 1 resident R;
         spmm_{P}_{S}_{O} in spmm_{S}:
+            S = f32 as f32_f64, T = f64,
+            (P, R) in [
+                (Packets as rows, 10), (PacketPasses as passes, 10), (PacketPassPieces as pass_pieces, 8),
+                (PacketStages as stages, 8), (PacketStagePieces as stage_pieces, 8), (Elements as row_elements, 10),
+                (PacketPieces as pieces, 8), (ElementPieces as pieces_elements, 8), (StridedPieces as pieces_strided, 8),
+            ], O in [u32, u64], 128 x 1 resident R;
+        spmm_{P}_{S}_{O} in spmm_{S}:
             S = Complex<f32> as c32, T = Complex<f32>,
             P in [PacketPieces as pieces, ElementPieces as pieces_elements, StridedPieces as pieces_strided],
             O in [u32, u64], 128 x 1;
@@ -96,7 +103,7 @@ kernel! {
 
 /// Shared memory of a block: first its nonzeros, and the ends of its rows or, with pieces, a flag per piece; then its tile of C, with
 /// one more row per column, against bank conflicts, and a flag per row, or the sums of the warps.
-const fn shared_bytes<S: Stored, T: Stored, P: Variant>(block: usize) -> usize {
+const fn shared_bytes<S: Element, T: Stored, P: Variant>(block: usize) -> usize {
     let places = if P::IN_STAGES { staged_apart(block) } else { staged(block) };
     // Rows and pieces do not need theirs at the same time, and flags are fewer.
     let others = if P::IN_PASSES {
@@ -116,7 +123,7 @@ const fn shared_bytes<S: Stored, T: Stored, P: Variant>(block: usize) -> usize {
     }
 }
 
-impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
+impl<S: WidenTo<T::Compute>, T: Stored, O: Offset> SpmmRows<S, T, O> {
     #[device]
     fn multiply<P: Variant, const BLOCK: usize>(self, arena: Arena) {
         // 1. Find the block's tile of columns.
@@ -203,7 +210,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         rows: Range<usize>,
         (begin, len): (usize, u32),
         lane_b: DenseView<T>,
-    ) -> LaneSums<S::Compute> {
+    ) -> LaneSums<T::Compute> {
         let block_begin = self.matrix.row_offsets.load(rows.start).to_usize();
         let block_len = self.matrix.row_offsets.load(rows.end).to_usize() - block_begin;
         if block_len > const { staged(BLOCK) } {

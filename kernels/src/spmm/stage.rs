@@ -1,6 +1,6 @@
 //! Nonzeros copied to shared memory.
 
-use evenpath_simt::{device, thread, warp, Arena, Element, Shared, Stored, Words};
+use evenpath_simt::{device, thread, warp, Arena, Element, Shared, Stored, WidenTo, Words};
 
 use super::group::{DenseView, Group, LaneSums};
 use super::nonzeros::{InGlobal, InShared, Nonzeros, IN_FLIGHT};
@@ -49,16 +49,16 @@ pub(super) fn stage<S: Element, const BLOCK: usize>(
 /// Sums a row of any length for each group of lanes: the lanes copy [`STAGED_BY_THREAD`] nonzeros each, sum them, and go on with
 /// the next. Every lane of the warp calls it; groups are no wider than a warp.
 #[device]
-pub(super) fn sum_in_stages<W: Width, S: Stored, T: Stored<Compute = S::Compute>, const BLOCK: usize>(
+pub(super) fn sum_in_stages<W: Width, S: WidenTo<T::Compute>, T: Stored, const BLOCK: usize>(
     arena: Arena,
     group: Group,
     row: InGlobal<S>,
     b: DenseView<T>,
-) -> LaneSums<S::Compute> {
+) -> LaneSums<T::Compute> {
     let copier = Copier::new(group.lanes_log2());
     let stage = InStage::take::<BLOCK>(arena, group);
     let most = (STAGED_BY_THREAD as u32) << group.lanes_log2();
-    let mut sums = [S::Compute::ZERO; MAX_WIDTH];
+    let mut sums = [T::Compute::ZERO; MAX_WIDTH];
     let mut start = 0;
     while warp::any(warp::FULL, start < row.len) {
         let len = row.len.saturating_sub(start).min(most);

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use crate::{CsrView, Offset, Storage};
+use crate::{CsrView, Entry, Offset};
 
 /// Approximate work per task: rows plus nonzeros, times the columns of C.
 const TASK: usize = 1 << 16;
 
 /// Splits the rows into blocks with about equal work, of at least one row.
-pub(super) fn row_blocks<S: Storage, O: Offset>(
+pub(super) fn row_blocks<S: Entry, O: Offset>(
     matrix: CsrView<'_, S, O>,
     columns: usize,
 ) -> Vec<Range<usize>> {

@@ -6,6 +6,7 @@ mod by_rows;
 mod dense;
 mod product;
 mod rows;
+mod semiring;
 mod sums;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -14,3 +15,4 @@ pub(crate) use bsr::spmm_bsr;
 pub(super) use by_rows::ByRows;
 pub(crate) use dense::{Dense, DenseMut};
 pub(crate) use product::{spmm, spmm_tasks};
+pub(crate) use semiring::semiring_spmm;

@@ -1,5 +1,7 @@
 //! The product, block of rows by block.
 
+use evenpath_simt::WidenTo;
+
 use super::blocks::row_blocks;
 use super::by_rows::ByRows;
 use super::dense::{Dense, DenseMut};
@@ -11,11 +13,11 @@ use crate::{Compute, CsrView, Offset, Storage, parallel};
 /// B has one row per column of A, and C one per row of A. Each element is a single sum in the order of the row's
 /// nonzeros, so results depend neither on the number of threads nor on layouts. Products and sums are rounded together where
 /// the processor has such instructions.
-pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
+pub(crate) fn spmm<S: Storage + WidenTo<Compute<T>>, T: Storage, O: Offset>(
     matrix: CsrView<'_, S, O>,
-    alpha: Compute<S>,
+    alpha: Compute<T>,
     b: Dense<'_, T>,
-    beta: Compute<S>,
+    beta: Compute<T>,
     c: DenseMut<'_, T>,
 ) {
     let columns = c.columns;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use evenpath_simt::Element;
+use evenpath_simt::{Element, WidenTo};
 
 use super::by_rows::ByRows;
 use super::dense::{Dense, DenseRowsMut};
@@ -48,13 +48,13 @@ impl SpmmInstructions {
 /// Operands of a product.
 pub(super) struct CpuSpmmOperands<'a, S: Storage, T: Storage, O> {
     pub(super) matrix: CsrView<'a, S, O>,
-    pub(super) alpha: Compute<S>,
+    pub(super) alpha: Compute<T>,
     pub(super) b: &'a ByRows<'a, T>,
-    pub(super) beta: Compute<S>,
+    pub(super) beta: Compute<T>,
     pub(super) columns: usize,
 }
 
-impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'_, S, T, O> {
+impl<S: Storage + WidenTo<Compute<T>>, T: Storage, O: Offset> CpuSpmmOperands<'_, S, T, O> {
     /// Computes a block of rows. The machine must have the instructions.
     pub(super) fn compute(
         &self,
@@ -94,7 +94,7 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn compute_with<I: SumInstructions>(&self, block: Range<usize>, mut c_rows: DenseRowsMut<'_, T>) {
-        let mut products = [Compute::<S>::ZERO; COLUMNS];
+        let mut products = [Compute::<T>::ZERO; COLUMNS];
         for (index, row) in block.enumerate() {
             let range = self.matrix.range(row);
             let row = RowOfA {
@@ -106,7 +106,7 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'
                 match &mut c_rows {
                     DenseRowsMut::Rows(values, leading_dimension) => {
                         let c = &mut values[index * *leading_dimension + first..][..own.len()];
-                        if self.beta == Compute::<S>::ZERO && T::TYPE == Compute::<S>::TYPE {
+                        if self.beta == Compute::<T>::ZERO && T::TYPE == Compute::<T>::TYPE {
                             // SAFETY: guaranteed by the caller.
                             unsafe { self.products::<I>(row, first, bytemuck::cast_slice_mut(c)) };
                         } else {
@@ -138,7 +138,7 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'
         &self,
         row: RowOfA<'_, S>,
         first: usize,
-        products: &mut [Compute<S>],
+        products: &mut [Compute<T>],
     ) {
         match self.b {
             ByRows::Rows(b, stride) => {
@@ -159,8 +159,8 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'
 
     #[allow(clippy::inline_always)] // needs the caller's instructions
     #[inline(always)]
-    fn update(&self, c: &mut T, product: Compute<S>) {
-        let new = if self.beta == Compute::<S>::ZERO { product } else { product + self.beta * c.widen() };
+    fn update(&self, c: &mut T, product: Compute<T>) {
+        let new = if self.beta == Compute::<T>::ZERO { product } else { product + self.beta * c.widen() };
         *c = T::narrow(new);
     }
 }
@@ -171,16 +171,16 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'
 /// The machine has the instructions.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-unsafe fn sum_strided<I: SumInstructions, S: Storage, T: Storage<Computed = Compute<S>>>(
+unsafe fn sum_strided<I: SumInstructions, S: Storage + WidenTo<Compute<T>>, T: Storage>(
     row: RowOfA<'_, S>,
     b: Dense<'_, T>,
     first: usize,
-    sums: &mut [Compute<S>],
+    sums: &mut [Compute<T>],
 ) {
     let (row_stride, column_stride) = b.strides;
-    sums.fill(Compute::<S>::ZERO);
+    sums.fill(Compute::<T>::ZERO);
     for (&column, value) in row.columns.iter().zip(row.values) {
-        let value = value.widen();
+        let value: Compute<T> = value.widen_to();
         let start = column as usize * row_stride + first * column_stride;
         for (at, sum) in sums.iter_mut().enumerate() {
             let b = b.values[start + at * column_stride].widen();

@@ -1,8 +1,8 @@
 //! Sums of the products of a row of A with columns of B.
 
-use evenpath_simt::Element;
+use evenpath_simt::WidenTo;
 
-use crate::{Compute, Storage};
+use crate::Scalar;
 
 /// A row of A.
 #[derive(Clone, Copy)]
@@ -21,12 +21,12 @@ pub(super) trait SumInstructions {
     ///
     /// # Safety
     /// The machine has the instructions. For each of the row's column indices, B has that many strides and the columns.
-    unsafe fn sum<S: Storage>(
+    unsafe fn sum<S: WidenTo<C>, C: Scalar>(
         row: RowOfA<'_, S>,
-        alpha: Compute<S>,
-        b: &[Compute<S>],
+        alpha: C,
+        b: &[C],
         stride: usize,
-        sums: &mut [Compute<S>],
+        sums: &mut [C],
     );
 }
 
@@ -38,16 +38,16 @@ impl SumInstructions for PortableSums {
 
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    unsafe fn sum<S: Storage>(
+    unsafe fn sum<S: WidenTo<C>, C: Scalar>(
         row: RowOfA<'_, S>,
-        alpha: Compute<S>,
-        b: &[Compute<S>],
+        alpha: C,
+        b: &[C],
         stride: usize,
-        sums: &mut [Compute<S>],
+        sums: &mut [C],
     ) {
-        sums.fill(Compute::<S>::ZERO);
+        sums.fill(C::ZERO);
         for (&column, value) in row.columns.iter().zip(row.values) {
-            let value = value.widen();
+            let value = value.widen_to();
             let b = &b[column as usize * stride..][..sums.len()];
             for (sum, b) in sums.iter_mut().zip(b) {
                 *sum += value * *b;

@@ -10,10 +10,10 @@ use std::arch::x86_64::{
     _mm512_storeu_pd, _mm512_storeu_ps,
 };
 
-use evenpath_simt::{Element, ScalarType};
+use evenpath_simt::{ScalarType, WidenTo};
 
 use super::sums::{PortableSums, RowOfA, SumInstructions};
-use crate::{Compute, Storage, Value};
+use crate::{Scalar, Value};
 
 /// AVX2 and FMA.
 pub(super) struct Avx2Sums;
@@ -42,26 +42,26 @@ impl<I: Registers> SumInstructions for I {
 
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    unsafe fn sum<S: Storage>(
+    unsafe fn sum<S: WidenTo<C>, C: Scalar>(
         row: RowOfA<'_, S>,
-        alpha: Compute<S>,
-        b: &[Compute<S>],
+        alpha: C,
+        b: &[C],
         stride: usize,
-        sums: &mut [Compute<S>],
+        sums: &mut [C],
     ) {
         use bytemuck::{cast, cast_slice, cast_slice_mut};
 
         // SAFETY: guaranteed by the caller.
         unsafe {
-            match Compute::<S>::TYPE {
+            match C::TYPE {
                 ScalarType::F32 => {
-                    sum::<I::F32, S>(row, cast(alpha), cast_slice(b), stride, cast_slice_mut(sums));
+                    sum::<I::F32, S, C>(row, cast(alpha), cast_slice(b), stride, cast_slice_mut(sums));
                 }
                 ScalarType::F64 => {
-                    sum::<I::F64, S>(row, cast(alpha), cast_slice(b), stride, cast_slice_mut(sums));
+                    sum::<I::F64, S, C>(row, cast(alpha), cast_slice(b), stride, cast_slice_mut(sums));
                 }
                 // Complex numbers, for which the compiler uses the instructions.
-                _ => PortableSums::sum::<S>(row, alpha, b, stride, sums),
+                _ => PortableSums::sum::<S, C>(row, alpha, b, stride, sums),
             }
         }
     }
@@ -74,10 +74,10 @@ const REGISTERS: usize = 8;
 /// last lanes with a mask.
 ///
 /// # Safety
-/// The same as for [`SumInstructions::sum`]; elements have the arithmetic type of `S`.
+/// The same as for [`SumInstructions::sum`]; elements are of type `C`.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-unsafe fn sum<R: Register, S: Storage>(
+unsafe fn sum<R: Register, S: WidenTo<C>, C: Scalar>(
     row: RowOfA<'_, S>,
     alpha: R::Element,
     b: &[R::Element],
@@ -93,10 +93,10 @@ unsafe fn sum<R: Register, S: Storage>(
             let (b, sums, registers) = (b.add(at), &mut sums[at..], left / R::LANES);
             at += R::LANES
                 * match registers {
-                    REGISTERS.. => sum_registers::<R, S, REGISTERS>(row, alpha, b, stride, sums),
-                    4.. => sum_registers::<R, S, 4>(row, alpha, b, stride, sums),
-                    2.. => sum_registers::<R, S, 2>(row, alpha, b, stride, sums),
-                    _ => sum_registers::<R, S, 1>(row, alpha, b, stride, sums),
+                    REGISTERS.. => sum_registers::<R, S, C, REGISTERS>(row, alpha, b, stride, sums),
+                    4.. => sum_registers::<R, S, C, 4>(row, alpha, b, stride, sums),
+                    2.. => sum_registers::<R, S, C, 2>(row, alpha, b, stride, sums),
+                    _ => sum_registers::<R, S, C, 1>(row, alpha, b, stride, sums),
                 };
         }
         if at < sums.len() {
@@ -104,7 +104,7 @@ unsafe fn sum<R: Register, S: Storage>(
             let mut sum = R::zero();
             for (&column, value) in row.columns.iter().zip(row.values) {
                 let b = R::load_first(count, b.add(column as usize * stride));
-                sum = R::multiply_add(R::splat(bytemuck::cast(value.widen())), b, sum);
+                sum = R::multiply_add(R::splat(bytemuck::cast::<C, R::Element>(value.widen_to())), b, sum);
             }
             R::multiply(R::splat(alpha), sum).store_first(count, sums[at..].as_mut_ptr());
         }
@@ -117,7 +117,7 @@ unsafe fn sum<R: Register, S: Storage>(
 /// The same as above, and there are that many sums.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-unsafe fn sum_registers<R: Register, S: Storage, const N: usize>(
+unsafe fn sum_registers<R: Register, S: WidenTo<C>, C: Scalar, const N: usize>(
     row: RowOfA<'_, S>,
     alpha: R::Element,
     b: *const R::Element,
@@ -128,7 +128,7 @@ unsafe fn sum_registers<R: Register, S: Storage, const N: usize>(
     unsafe {
         let mut sums = [R::zero(); N];
         for (&column, value) in row.columns.iter().zip(row.values) {
-            let value = R::splat(bytemuck::cast(value.widen()));
+            let value = R::splat(bytemuck::cast::<C, R::Element>(value.widen_to()));
             let b = b.add(column as usize * stride);
             for (at, sum) in sums.iter_mut().enumerate() {
                 *sum = R::multiply_add(value, R::load(b.add(at * R::LANES)), *sum);

@@ -1,6 +1,7 @@
 //! Products with vectors, as dense matrices of one column.
 
 use evenpath_kernels::spmm::DenseView;
+use evenpath_simt::WidenTo;
 
 use super::info::SpmmPlanInfo;
 use super::kernels::{SpmmOutput, SpmmPass, Strides};
@@ -24,13 +25,10 @@ pub(in crate::op) struct Column<T: Storage> {
 
 impl<T: Storage> Column<T> {
     /// Finds the long rows. `multiprocessors` is that of [`SpmmOptions`].
-    pub(in crate::op) fn analyze<S: Storage, O: Offset>(
+    pub(in crate::op) fn analyze<S: Storage + WidenTo<Compute<T>>, O: Offset>(
         matrix: &DeviceCsr<S, O>,
         multiprocessors: Option<u32>,
-    ) -> Result<Self, OpError>
-    where
-        T: Storage<Computed = Compute<S>>,
-    {
+    ) -> Result<Self, OpError> {
         let options = SpmmOptions::default().with_columns(1).with_multiprocessors(multiprocessors);
         let schedule = SpmmSchedule::analyze(matrix, options)?;
         let (tile, tiles) = match &schedule {
@@ -49,13 +47,10 @@ impl<T: Storage> Column<T> {
     }
 
     /// Launches the product.
-    pub(in crate::op) fn run<S: Storage, O: Offset>(
+    pub(in crate::op) fn run<S: Storage + WidenTo<Compute<T>>, O: Offset>(
         &self,
         product: SpmvCall<'_, S, O, T>,
-    ) -> Result<(), DeviceError>
-    where
-        T: Storage<Computed = Compute<S>>,
-    {
+    ) -> Result<(), DeviceError> {
         let SpmvCall { matrix, alpha, x, beta, y, .. } = product;
         match &self.schedule {
             SpmmSchedule::Cpu => {

@@ -2,7 +2,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use evenpath_kernels::spmm::{DenseUpdate, DenseView, Group, SpmmRows, SpmmTranspose, TRANSPOSE_TILE};
-use evenpath_simt::{Aligned16, GlobalMut};
+use evenpath_simt::{Aligned16, GlobalMut, WidenTo};
 
 use super::info::SpmmPlanInfo;
 use super::long_rows::LongRows;
@@ -42,10 +42,10 @@ pub(super) struct SpmmKernels<T: Storage> {
 /// Some columns of a product, as kernels take them. The shapes match, and all is on one device.
 pub(super) struct SpmmPass<'a, S: Storage, T: Storage, O: Offset> {
     pub(super) matrix: &'a DeviceCsr<S, O>,
-    pub(super) alpha: Compute<S>,
+    pub(super) alpha: Compute<T>,
     /// These columns of B.
     pub(super) b: DenseView<T>,
-    pub(super) beta: Compute<S>,
+    pub(super) beta: Compute<T>,
     pub(super) c: SpmmOutput<T>,
     /// Their numbers in B and C.
     pub(super) columns: Range<usize>,
@@ -69,7 +69,7 @@ pub(super) struct Strides {
 }
 
 /// Blocks of a pass.
-pub(super) struct PassBlocks<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> {
+pub(super) struct PassBlocks<S: Storage, T: Storage, O: Offset> {
     pub(super) launch: Launch<SpmmRows<S, T, O>>,
     group: Group,
     rows: RowSummation,
@@ -121,10 +121,10 @@ impl<T: Storage> SpmmKernels<T> {
 
 impl<T: Storage> SpmmKernels<T> {
     /// Launches the kernels that compute C, in as many passes as the workspace requires.
-    pub(super) fn run<S: Storage, O: Offset>(&self, product: SpmmCall<'_, S, T, O>) -> Result<(), OpError>
-    where
-        T: Storage<Computed = Compute<S>>,
-    {
+    pub(super) fn run<S: Storage + WidenTo<Compute<T>>, O: Offset>(
+        &self,
+        product: SpmmCall<'_, S, T, O>,
+    ) -> Result<(), OpError> {
         let SpmmCall { matrix, alpha, b, beta, c } = product;
         let device = matrix.device();
         let limit = u32::MAX as usize;
@@ -164,10 +164,10 @@ impl<T: Storage> SpmmKernels<T> {
     }
 
     /// Launches the kernels that compute some columns of C.
-    pub(super) fn pass<S: Storage, O: Offset>(&self, pass: SpmmPass<'_, S, T, O>) -> Result<(), DeviceError>
-    where
-        T: Storage<Computed = Compute<S>>,
-    {
+    pub(super) fn pass<S: Storage + WidenTo<Compute<T>>, O: Offset>(
+        &self,
+        pass: SpmmPass<'_, S, T, O>,
+    ) -> Result<(), DeviceError> {
         let SpmmPass { matrix, alpha, b, beta, c, columns } = pass;
         let (b_row, b_column) = (b.row_stride as usize, b.column_stride as usize);
         let strides = Strides { b_row, b_column, c: c.stride, c_by_columns: c.by_columns };
@@ -200,15 +200,12 @@ impl<T: Storage> SpmmKernels<T> {
     /// # Errors
     ///
     /// If they are too many for a grid.
-    pub(super) fn cut<S: Storage, O: Offset>(
+    pub(super) fn cut<S: Storage + WidenTo<Compute<T>>, O: Offset>(
         &self,
         matrix: &DeviceCsr<S, O>,
         columns: &Range<usize>,
         strides: Strides,
-    ) -> Result<PassBlocks<S, T, O>, DeviceError>
-    where
-        T: Storage<Computed = Compute<S>>,
-    {
+    ) -> Result<PassBlocks<S, T, O>, DeviceError> {
         // A B by columns is read by elements, and a C by columns is stored by elements, for any width.
         let Strides { b_row, b_column, c, c_by_columns } = strides;
         let is_strided = b_column != 1;

@@ -10,6 +10,7 @@ mod options;
 mod plan;
 mod product;
 mod schedule;
+mod semiring;
 mod shape;
 
 pub(super) use column::Column;

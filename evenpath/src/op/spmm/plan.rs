@@ -11,16 +11,17 @@ use crate::device::{DeviceError, Event};
 use crate::format::dense::check_dense;
 use crate::format::{DeviceCsr, DeviceDense, Layout};
 use crate::operand::{Factor, OpError};
-use crate::{Compute, Offset, Storage, cpu};
+use crate::{Compute, Multiplies, Offset, Storage, cpu};
 
 /// Plan of `C = αAB + βC` for one sparse matrix A, analyzed once and run as often as needed, with dense B and
 /// C of any number of columns.
 ///
 /// The result is bitwise the same in every run; [`SpmmOptions::multiprocessors`] makes it so on different
-/// GPUs. The matrix's values may change ([`DeviceCsr::set_values`]); its pattern cannot. Values of 16 bits
-/// are multiplied and summed in `f32`; each element of C is rounded once at the end.
+/// GPUs. The matrix's values may change ([`DeviceCsr::set_values`]); its pattern cannot.
 ///
-/// `S` is the type of A, and `T` that of B and C: the same, or with [`DeviceCsr::plan_spmm_mixed`] the one in which sums are computed.
+/// `S` is the type of A, and `T` that of B and C: the same, or with [`DeviceCsr::plan_spmm_mixed`] a wider one that values of `S`
+/// [multiply](Multiplies). Products are computed and summed in [`Compute<T>`](Compute): for a B and a C of 16 bits in `f32`, and each
+/// element of C is rounded once.
 ///
 /// ```
 /// use evenpath::spmm::SpmmOptions;
@@ -37,7 +38,7 @@ use crate::{Compute, Offset, Storage, cpu};
 /// assert_eq!(c.as_vec().download()?, [201.0, 402.0, 30.0, 60.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct SpmmPlan<S: Storage, O: Offset = u32, T: Storage<Computed = Compute<S>> = S> {
+pub struct SpmmPlan<S: Multiplies<T>, O: Offset = u32, T: Storage = S> {
     matrix: DeviceCsr<S, O>,
     options: SpmmOptions,
     schedule: SpmmSchedule<T>,
@@ -57,8 +58,8 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
         SpmmPlan::analyze(self, options)
     }
 
-    /// Analyzes the matrix like [`plan_spmm`](Self::plan_spmm), for B and C of the type in which sums are computed: `f32` if the
-    /// matrix has 16-bit values, and otherwise the type of the matrix.
+    /// Analyzes the matrix like [`plan_spmm`](Self::plan_spmm), for B and C of a type that its values [multiply](Multiplies): `f32` for values
+    /// of 16 bits, `f64` for those of `f32`. Products are computed and summed in that type.
     ///
     /// ```
     /// use evenpath::spmm::SpmmOptions;
@@ -78,12 +79,15 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
     /// # Errors
     ///
     /// The same as for [`plan_spmm`](Self::plan_spmm).
-    pub fn plan_spmm_mixed(&self, options: SpmmOptions) -> Result<SpmmPlan<S, O, Compute<S>>, OpError> {
+    pub fn plan_spmm_mixed<T: Storage>(&self, options: SpmmOptions) -> Result<SpmmPlan<S, O, T>, OpError>
+    where
+        S: Multiplies<T>,
+    {
         SpmmPlan::analyze(self, options)
     }
 }
 
-impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmmPlan<S, O, T> {
+impl<S: Multiplies<T>, O: Offset, T: Storage> SpmmPlan<S, O, T> {
     fn analyze(matrix: &DeviceCsr<S, O>, options: SpmmOptions) -> Result<Self, OpError> {
         let start = matrix.device().record()?;
         let schedule = SpmmSchedule::analyze(matrix, options)?;
@@ -102,9 +106,9 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmmPlan<S, O, T>
     /// workspace of a layout that the plan was not made for. Then nothing is written. If the device was lost.
     pub fn run<'f>(
         &self,
-        alpha: impl Into<Factor<'f, Compute<S>>>,
+        alpha: impl Into<Factor<'f, Compute<T>>>,
         b: &DeviceDense<T>,
-        beta: impl Into<Factor<'f, Compute<S>>>,
+        beta: impl Into<Factor<'f, Compute<T>>>,
         c: &mut DeviceDense<T>,
     ) -> Result<(), OpError> {
         let device = self.matrix.device();
@@ -113,9 +117,9 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmmPlan<S, O, T>
 
     fn multiply(
         &self,
-        alpha: Compute<S>,
+        alpha: Compute<T>,
         b: &DeviceDense<T>,
-        beta: Compute<S>,
+        beta: Compute<T>,
         c: &mut DeviceDense<T>,
     ) -> Result<(), OpError> {
         let matrix = &self.matrix;
@@ -145,7 +149,7 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmmPlan<S, O, T>
     }
 }
 
-fn run_on_cpu<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>>(
+fn run_on_cpu<S: Multiplies<T>, O: Offset, T: Storage>(
     SpmmCall { matrix, alpha, b, beta, c }: SpmmCall<'_, S, T, O>,
 ) {
     let values = matrix.values_now();
@@ -160,7 +164,7 @@ fn run_on_cpu<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>>(
     }
 }
 
-impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> fmt::Debug for SpmmPlan<S, O, T> {
+impl<S: Multiplies<T>, O: Offset, T: Storage> fmt::Debug for SpmmPlan<S, O, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SpmmPlan({:?}, B and C of {})", self.matrix, T::NAME)
     }
