@@ -10,6 +10,7 @@ mod support;
 use std::error::Error;
 use std::process::ExitCode;
 
+use evenpath::error::OpError;
 use evenpath::spmm::SpmmOptions;
 use evenpath::{Csr, Device, DeviceDense, Layout};
 
@@ -29,15 +30,18 @@ fn attention(device: &Device, graph: &Csr<f64>) -> Result<bool, Box<dyn Error>> 
     let q = DeviceDense::try_new(device.upload(&queries)?, rows, WIDTH, Layout::RowMajor)?;
     let k = DeviceDense::try_new(device.upload(&keys)?, WIDTH, cols, Layout::ColumnMajor)?; // the transpose
     let v = DeviceDense::try_new(device.upload(&values)?, cols, WIDTH, Layout::RowMajor)?;
-    let mut output = device.zeros_dense(rows, WIDTH, Layout::RowMajor)?;
 
     // Both plans are made once for a graph, and run for each layer and each step.
     let weights = device.upload(graph)?;
     let scores = weights.plan_sddmm()?;
     let mean = weights.plan_spmm(SpmmOptions::default().with_columns(WIDTH))?;
-    scores.run(1.0 / (WIDTH as f64).sqrt(), &q, &k, 0.0)?;
-    weights.softmax_rows()?;
-    mean.run(1.0, &v, 0.0, &mut output)?;
+    let output = support::timed(device, || {
+        let mut output = device.zeros_dense(rows, WIDTH, Layout::RowMajor)?;
+        scores.run(1.0 / (WIDTH as f64).sqrt(), &q, &k, 0.0)?;
+        weights.softmax_rows()?;
+        mean.run(1.0, &v, 0.0, &mut output)?;
+        Ok::<_, OpError>(output)
+    })?;
     let output = output.into_vec().download()?;
     println!(
         "{device}: {WIDTH} elements for each of {rows} vertices; the first: {:.6?}",

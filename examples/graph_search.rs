@@ -12,41 +12,39 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use evenpath::csr::Reduction;
+use evenpath::error::OpError;
 use evenpath::graph::{self, BfsOptions};
-use evenpath::{Csr, Device, vector};
+use evenpath::{Csr, Device, DeviceCsr, vector};
 
 fn main() -> ExitCode {
-    support::on_graph(concat!(env!("CARGO_MANIFEST_DIR"), "/data/polblogs.mtx.gz"), search)
+    support::on_square_graph(concat!(env!("CARGO_MANIFEST_DIR"), "/data/polblogs.mtx.gz"), report)
 }
 
-fn search(device: &Device, links: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
-    let (vertices, cols) = links.shape();
-    if cols != vertices {
-        return Err(format!("the matrix is {vertices} x {cols}, but that of a graph is square").into());
-    }
-    // Every edge in both directions.
-    let mut links = links.clone();
-    links.canonicalize();
-    let links = device.upload(&links)?;
-    let edges = links.spadd(1.0, &links.transpose()?, 1.0)?;
-
-    let degrees = edges.reduce_rows(Reduction::Count)?;
-    let Some(source) = vector::argmax(&degrees)? else {
+fn report(device: &Device, links: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
+    if links.nrows() == 0 {
         println!("{device}: no vertices");
         return Ok(true);
-    };
-    let found = graph::bfs(&edges, source, BfsOptions::default().with_symmetric(true))?;
+    }
+    let on_device = device.upload(links)?;
+    let (edges, source, levels, triangles) = support::timed(device, || search(&on_device))?;
     for level in 0.. {
-        match found.levels.iter().filter(|&&of_vertex| of_vertex == level).count() {
+        match levels.iter().filter(|&&of_vertex| of_vertex == level).count() {
             0 => break,
             count => println!("{device}: {count} vertices at {level} edges from vertex {source}"),
         }
     }
-    let triangles = graph::count_triangles(&edges)?;
     println!("{device}: {triangles} triangles");
-
     let edges = edges.download()?;
-    Ok(is_right(&edges, &found.levels, source) && triangles == count(&edges))
+    Ok(is_right(&edges, &levels, source) && triangles == count(&edges))
+}
+
+/// Returns the undirected graph, a vertex of most edges, distances from there, and the number of triangles.
+fn search(links: &DeviceCsr<f64>) -> Result<(DeviceCsr<f64>, usize, Vec<u32>, u64), OpError> {
+    let edges = links.spadd(1.0, &links.transpose()?, 1.0)?; // in both directions
+    let source = vector::argmax(&edges.reduce_rows(Reduction::Count)?)?.unwrap_or(0);
+    let found = graph::bfs(&edges, source, BfsOptions::default().with_symmetric(true))?;
+    let triangles = graph::count_triangles(&edges)?;
+    Ok((edges, source, found.levels, triangles))
 }
 
 /// Returns whether the levels of neighbors differ by one at most, and each vertex but the source has a neighbor before it.

@@ -18,22 +18,9 @@ fn main() -> ExitCode {
 }
 
 fn markov_clustering(device: &Device, graph: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
-    // Edges in both directions, and a loop at each vertex. Row i is the flow out of vertex i: the matrix of the
-    // publication, transposed.
     let graph = device.upload(graph)?;
     graph.map_values(Map::Abs)?;
-    let loops = DeviceCsr::identity(device, graph.nrows())?;
-    let mut flow = graph.spadd(0.5, &graph.transpose()?, 0.5)?.spadd(1.0, &loops, 1.0)?;
-    normalize(&flow)?;
-    let (mut steps, mut change) = (0, f64::INFINITY);
-    while change > 1e-9 && steps < 200 {
-        let next = flow.spgemm(&flow, SpgemmOptions::default())?.filter(Filter::LargestOfRow(100))?; // expansion
-        next.update_values(|squares| vector::multiply_elements(&next.values(), &next.values(), squares))?; // inflation
-        normalize(&next)?;
-        let next = next.filter(Filter::AbsAbove(1e-5))?;
-        change = vector::norm_max(&next.spadd(1.0, &flow, -1.0)?.values())?;
-        (flow, steps) = (next, steps + 1);
-    }
+    let (flow, steps, change) = support::timed(device, || flow(&graph))?;
 
     // The vertices of a cluster flow to the same attractors, which keep their flow.
     let flow = flow.download()?;
@@ -49,6 +36,25 @@ fn markov_clustering(device: &Device, graph: &Csr<f64>) -> Result<bool, Box<dyn 
     }
     let is_kept = flow.iter().all(|(_, attractor, _)| flow.get(attractor, attractor) > Some(0.0));
     Ok(change <= 1e-9 && is_kept)
+}
+
+/// Returns the flow when it does not change any more, the number of steps, and the last change.
+fn flow(graph: &DeviceCsr<f64>) -> Result<(DeviceCsr<f64>, usize, f64), OpError> {
+    // Edges in both directions, and a loop at each vertex. Row i is the flow out of vertex i: the matrix of the
+    // publication, transposed.
+    let loops = DeviceCsr::identity(graph.device(), graph.nrows())?;
+    let mut flow = graph.spadd(0.5, &graph.transpose()?, 0.5)?.spadd(1.0, &loops, 1.0)?;
+    normalize(&flow)?;
+    let (mut steps, mut change) = (0, f64::INFINITY);
+    while change > 1e-9 && steps < 200 {
+        let next = flow.spgemm(&flow, SpgemmOptions::default())?.filter(Filter::LargestOfRow(100))?; // expansion
+        next.update_values(|squares| vector::multiply_elements(&next.values(), &next.values(), squares))?; // inflation
+        normalize(&next)?;
+        let next = next.filter(Filter::AbsAbove(1e-5))?;
+        change = vector::norm_max(&next.spadd(1.0, &flow, -1.0)?.values())?;
+        (flow, steps) = (next, steps + 1);
+    }
+    Ok((flow, steps, change))
 }
 
 /// Divides each row by its sum.

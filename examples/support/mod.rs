@@ -2,9 +2,13 @@
 
 #![allow(dead_code)] // each example uses a part of it
 
+pub(crate) mod solver;
+
 use std::error::Error;
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::Instant;
 
 use evenpath::device::{DeviceKind, SimulatedOptions};
 use evenpath::error::DeviceError;
@@ -26,6 +30,20 @@ pub(crate) fn on_matrix(default: &str, example: impl FnOnce(&Device, &Csr<f64>) 
 /// Like [`on_matrix`], but a file that is no Matrix Market file is an edge list, as in SNAP's collection.
 pub(crate) fn on_graph(default: &str, example: impl FnOnce(&Device, &Csr<f64>) -> Verdict) -> ExitCode {
     on_matrix_and(Device::best, default, graph, example)
+}
+
+/// Like [`on_graph`], for examples that need a square matrix.
+pub(crate) fn on_square_graph(
+    default: &str,
+    example: impl FnOnce(&Device, &Csr<f64>) -> Verdict,
+) -> ExitCode {
+    on_graph(default, |device, graph| {
+        let (rows, cols) = graph.shape();
+        if rows != cols {
+            return Err(format!("the matrix is {rows} x {cols}, but that of a graph is square").into());
+        }
+        example(device, graph)
+    })
 }
 
 /// Like [`on_matrix`], for methods that the CPU does not support: without a GPU, the default device is the
@@ -84,6 +102,30 @@ pub(crate) fn on_size(
     })
 }
 
+/// The number of `--repetitions`, until the main part has run as often.
+static REPETITIONS: Mutex<Option<usize>> = Mutex::new(None);
+
+/// Returns the result of the main part of an example. With `--repetitions`, prints the median time of so many runs after the first.
+pub(crate) fn timed<R, E>(device: &Device, run: impl Fn() -> Result<R, E>) -> Result<R, Box<dyn Error>>
+where
+    Box<dyn Error>: From<E>,
+{
+    let mut result = run()?;
+    let mut times_ms = Vec::new();
+    for _ in 0..REPETITIONS.lock().map_or(None, |mut repetitions| repetitions.take()).unwrap_or(0) {
+        device.synchronize()?;
+        let start = Instant::now();
+        result = run()?;
+        device.synchronize()?;
+        times_ms.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    times_ms.sort_by(f64::total_cmp);
+    if let Some(median) = times_ms.get(times_ms.len() / 2) {
+        println!("time: {median:.3} ms");
+    }
+    Ok(result)
+}
+
 struct Arguments {
     device: Option<Device>,
     input: Option<String>,
@@ -96,10 +138,11 @@ fn parse(input: &str) -> Result<Option<Arguments>, Box<dyn Error>> {
     while let Some(argument) = parser.next()? {
         match argument {
             Long("help") | Short('h') => {
-                println!("usage: [--device best|gpu|cuda[:N]|cpu|simulated] {input}");
+                println!("usage: [--device best|gpu|cuda[:N]|cpu|simulated] [--repetitions N] {input}");
                 return Ok(None);
             }
             Long("device") => arguments.device = Some(open(&parser.value()?.string()?)?),
+            Long("repetitions") => set_repetitions(Some(parser.value()?.parse()?))?,
             Long("matrix" | "generate") if arguments.input.is_none() => {
                 arguments.input = Some(parser.value()?.string()?);
             }
@@ -108,6 +151,11 @@ fn parse(input: &str) -> Result<Option<Arguments>, Box<dyn Error>> {
         }
     }
     Ok(Some(arguments))
+}
+
+fn set_repetitions(count: Option<usize>) -> Result<(), Box<dyn Error>> {
+    *REPETITIONS.lock().map_err(|error| error.to_string())? = count;
+    Ok(())
 }
 
 fn open(name: &str) -> Result<Device, Box<dyn Error>> {
@@ -155,7 +203,12 @@ fn canonical(name: &str, mut matrix: Csr<f64>) -> Csr<f64> {
 
 /// Exit code: 0 for a right result (and help), 1 for a wrong one, 2 for none.
 fn conclude(example: impl FnOnce() -> Result<Option<bool>, Box<dyn Error>>) -> ExitCode {
-    match example() {
+    let verdict = example();
+    if REPETITIONS.lock().is_ok_and(|repetitions| repetitions.is_some()) && verdict.is_ok() {
+        eprintln!("error: --repetitions: this example has no part that is timed");
+        return ExitCode::from(2);
+    }
+    match verdict {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(true)) => {
             println!("PASS");

@@ -2,6 +2,7 @@
 
 mod matrices;
 mod programs;
+mod scipy;
 mod sequences;
 mod solvers;
 mod spmv;
