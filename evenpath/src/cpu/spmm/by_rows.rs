@@ -3,6 +3,10 @@ use std::borrow::Cow;
 use evenpath_simt::Element;
 
 use super::dense::Dense;
+use super::instructions::SpmmInstructions;
+use super::sums::{PortableSums, SumInstructions};
+#[cfg(target_arch = "x86_64")]
+use super::x86::Avx2Sums;
 use crate::{Compute, Storage, parallel};
 
 /// Minimum number of nonzeros of A per row of B for which B is copied: copying a row costs about as much as
@@ -33,26 +37,52 @@ impl<'a, T: Storage> ByRows<'a, T> {
             return Self::Strided(b);
         }
         copy.resize(rows * columns, Compute::<T>::ZERO);
-        parallel::chunks_mut(&mut copy, ROWS * columns, |chunk, copy| {
-            copy_rows(b, chunk * ROWS, columns, copy);
+        let instructions = SpmmInstructions::fastest();
+        parallel::chunks_mut(&mut copy, ROWS * columns, |chunk, copy| match instructions {
+            // SAFETY: every machine has the instructions.
+            SpmmInstructions::Portable => unsafe {
+                copy_rows::<PortableSums, T>(b, chunk * ROWS, columns, copy);
+            },
+            // SAFETY: the machine has the instructions.
+            #[cfg(target_arch = "x86_64")]
+            _ => unsafe { copy_rows_avx2(b, chunk * ROWS, columns, copy) },
         });
         Self::Rows(Cow::Owned(copy), columns)
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn copy_rows_avx2<T: Storage>(b: Dense<'_, T>, first: usize, columns: usize, copy: &mut [Compute<T>]) {
+    // SAFETY: guaranteed by the caller.
+    unsafe { copy_rows::<Avx2Sums, T>(b, first, columns, copy) };
+}
+
 /// Copies rows of B, starting at row `first`, until the copy is full.
-fn copy_rows<T: Storage>(b: Dense<'_, T>, first: usize, columns: usize, copy: &mut [Compute<T>]) {
+///
+/// # Safety
+/// The machine has the instructions.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+unsafe fn copy_rows<I: SumInstructions, T: Storage>(
+    b: Dense<'_, T>,
+    first: usize,
+    columns: usize,
+    copy: &mut [Compute<T>],
+) {
+    // SAFETY: guaranteed by the caller.
+    let widen = |(copy, b): (&mut Compute<T>, &T)| *copy = unsafe { I::widen(*b) };
     let (row_stride, column_stride) = b.strides;
     if column_stride == 1 {
         for (row, copy) in copy.chunks_mut(columns).enumerate() {
             let b = &b.values[(first + row) * row_stride..][..columns];
-            copy.iter_mut().zip(b).for_each(|(copy, b)| *copy = b.widen());
+            copy.iter_mut().zip(b).for_each(widen);
         }
         return;
     }
     for column in 0..columns {
         let b = b.values[first * row_stride + column * column_stride..].iter().step_by(row_stride);
-        copy[column..].iter_mut().step_by(columns).zip(b).for_each(|(copy, b)| *copy = b.widen());
+        copy[column..].iter_mut().step_by(columns).zip(b).for_each(widen);
     }
 }
 

@@ -4,6 +4,7 @@ mod blocks;
 mod bsr;
 mod by_rows;
 mod dense;
+mod instructions;
 mod product;
 mod rows;
 mod semiring;

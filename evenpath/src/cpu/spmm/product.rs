@@ -5,7 +5,8 @@ use evenpath_simt::WidenTo;
 use super::blocks::row_blocks;
 use super::by_rows::ByRows;
 use super::dense::{Dense, DenseMut};
-use super::rows::{CpuSpmmOperands, SpmmInstructions};
+use super::instructions::SpmmInstructions;
+use super::rows::CpuSpmmOperands;
 use crate::{Compute, CsrView, Offset, Storage, parallel};
 
 /// Computes `C = alpha A B + beta C`. If `beta` is 0, C is overwritten without being read.

@@ -6,6 +6,7 @@ use evenpath_simt::{Element, WidenTo};
 
 use super::by_rows::ByRows;
 use super::dense::{Dense, DenseRowsMut};
+use super::instructions::SpmmInstructions;
 use super::sums::{PortableSums, RowOfA, SumInstructions};
 #[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2Sums, Avx512Sums};
@@ -13,37 +14,6 @@ use crate::{Compute, CsrView, Offset, Scalar, Storage};
 
 /// Number of columns of C that are summed before C is updated.
 const COLUMNS: usize = 128;
-
-/// The instructions that compute sums. They determine the rounding, and are the same in every run on a machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SpmmInstructions {
-    /// Instructions that every machine has.
-    Portable,
-    /// AVX2 and FMA.
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    /// `Avx2` and AVX-512 F.
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-}
-
-impl SpmmInstructions {
-    /// Lists the instructions of this machine, the fastest last.
-    pub(super) fn of_machine() -> Vec<Self> {
-        let mut usable = vec![Self::Portable];
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            usable.push(Self::Avx2);
-            usable.extend(is_x86_feature_detected!("avx512f").then_some(Self::Avx512));
-        }
-        usable
-    }
-
-    /// Returns the fastest of them.
-    pub(super) fn fastest() -> Self {
-        Self::of_machine().pop().unwrap_or(Self::Portable)
-    }
-}
 
 /// Operands of a product.
 pub(super) struct CpuSpmmOperands<'a, S: Storage, T: Storage, O> {
@@ -75,14 +45,14 @@ impl<S: Storage + WidenTo<Compute<T>>, T: Storage, O: Offset> CpuSpmmOperands<'_
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
+    #[target_feature(enable = "avx2,fma,f16c")]
     unsafe fn compute_avx2(&self, block: Range<usize>, c_rows: DenseRowsMut<'_, T>) {
         // SAFETY: guaranteed by the caller.
         unsafe { self.compute_with::<Avx2Sums>(block, c_rows) };
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma,avx512f")]
+    #[target_feature(enable = "avx2,fma,f16c,avx512f")]
     unsafe fn compute_avx512(&self, block: Range<usize>, c_rows: DenseRowsMut<'_, T>) {
         // SAFETY: guaranteed by the caller.
         unsafe { self.compute_with::<Avx512Sums>(block, c_rows) };
@@ -113,7 +83,11 @@ impl<S: Storage + WidenTo<Compute<T>>, T: Storage, O: Offset> CpuSpmmOperands<'_
                             let products = &mut products[..own.len()];
                             // SAFETY: guaranteed by the caller.
                             unsafe { self.products::<I>(row, first, products) };
-                            c.iter_mut().zip(products).for_each(|(c, product)| self.update(c, *product));
+                            // SAFETY: guaranteed by the caller.
+                            let update = |(c, product): (&mut T, &mut _)| unsafe {
+                                self.update::<I>(c, *product);
+                            };
+                            c.iter_mut().zip(products).for_each(update);
                         }
                     }
                     DenseRowsMut::Columns(columns) => {
@@ -121,7 +95,8 @@ impl<S: Storage + WidenTo<Compute<T>>, T: Storage, O: Offset> CpuSpmmOperands<'_
                         // SAFETY: guaranteed by the caller.
                         unsafe { self.products::<I>(row, first, products) };
                         let c = columns[own].iter_mut().map(|column| &mut column[index]);
-                        c.zip(products).for_each(|(c, product)| self.update(c, *product));
+                        // SAFETY: guaranteed by the caller.
+                        c.zip(products).for_each(|(c, product)| unsafe { self.update::<I>(c, *product) });
                     }
                 }
             }
@@ -157,11 +132,17 @@ impl<S: Storage + WidenTo<Compute<T>>, T: Storage, O: Offset> CpuSpmmOperands<'_
         }
     }
 
-    #[allow(clippy::inline_always)] // needs the caller's instructions
+    /// # Safety
+    /// The machine has the instructions.
+    #[allow(clippy::inline_always)]
     #[inline(always)]
-    fn update(&self, c: &mut T, product: Compute<T>) {
-        let new = if self.beta == Compute::<T>::ZERO { product } else { product + self.beta * c.widen() };
-        *c = T::narrow(new);
+    unsafe fn update<I: SumInstructions>(&self, c: &mut T, product: Compute<T>) {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            let is_zero = self.beta == Compute::<T>::ZERO;
+            let new = if is_zero { product } else { product + self.beta * I::widen::<T, Compute<T>>(*c) };
+            *c = I::narrow(new);
+        }
     }
 }
 
@@ -180,10 +161,12 @@ unsafe fn sum_strided<I: SumInstructions, S: Storage + WidenTo<Compute<T>>, T: S
     let (row_stride, column_stride) = b.strides;
     sums.fill(Compute::<T>::ZERO);
     for (&column, value) in row.columns.iter().zip(row.values) {
-        let value: Compute<T> = value.widen_to();
+        // SAFETY: guaranteed by the caller.
+        let value: Compute<T> = unsafe { I::widen(*value) };
         let start = column as usize * row_stride + first * column_stride;
         for (at, sum) in sums.iter_mut().enumerate() {
-            let b = b.values[start + at * column_stride].widen();
+            // SAFETY: guaranteed by the caller.
+            let b: Compute<T> = unsafe { I::widen(b.values[start + at * column_stride]) };
             *sum = if I::IS_FUSED { Scalar::mul_add(value, b, *sum) } else { *sum + value * b };
         }
     }

@@ -2,7 +2,7 @@
 
 use evenpath_simt::WidenTo;
 
-use crate::Scalar;
+use crate::{Compute, Scalar, Storage};
 
 /// A row of A.
 #[derive(Clone, Copy)]
@@ -28,6 +28,26 @@ pub(super) trait SumInstructions {
         stride: usize,
         sums: &mut [C],
     );
+
+    /// Converts a stored value to the type of arithmetic; exact.
+    ///
+    /// # Safety
+    /// The machine has the instructions.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn widen<S: WidenTo<C>, C: Scalar>(value: S) -> C {
+        value.widen_to()
+    }
+
+    /// Rounds to a stored value.
+    ///
+    /// # Safety
+    /// The machine has the instructions.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn narrow<T: Storage>(value: Compute<T>) -> T {
+        T::narrow(value)
+    }
 }
 
 /// Instructions that every machine has.

@@ -1,24 +1,25 @@
 //! Sums with the vector instructions of x86-64: a register holds neighboring columns, and a row's sums stay in registers.
 
 use std::arch::x86_64::{
-    __m256, __m256d, __m512, __m512d, _mm256_fmadd_pd, _mm256_fmadd_ps, _mm256_loadu_pd, _mm256_loadu_ps,
-    _mm256_loadu_si256, _mm256_maskload_pd, _mm256_maskload_ps, _mm256_maskstore_pd, _mm256_maskstore_ps,
-    _mm256_mul_pd, _mm256_mul_ps, _mm256_set1_pd, _mm256_set1_ps, _mm256_setzero_pd, _mm256_setzero_ps,
-    _mm256_storeu_pd, _mm256_storeu_ps, _mm512_fmadd_pd, _mm512_fmadd_ps, _mm512_loadu_pd, _mm512_loadu_ps,
-    _mm512_mask_storeu_pd, _mm512_mask_storeu_ps, _mm512_maskz_loadu_pd, _mm512_maskz_loadu_ps,
-    _mm512_mul_pd, _mm512_mul_ps, _mm512_set1_pd, _mm512_set1_ps, _mm512_setzero_pd, _mm512_setzero_ps,
-    _mm512_storeu_pd, _mm512_storeu_ps,
+    __m256, __m256d, __m512, __m512d, _MM_FROUND_TO_NEAREST_INT, _mm_cvtph_ps, _mm_cvtps_ph,
+    _mm_cvtsi32_si128, _mm_cvtsi128_si32, _mm_cvtss_f32, _mm_set_ss, _mm256_fmadd_pd, _mm256_fmadd_ps,
+    _mm256_loadu_pd, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_maskload_pd, _mm256_maskload_ps,
+    _mm256_maskstore_pd, _mm256_maskstore_ps, _mm256_mul_pd, _mm256_mul_ps, _mm256_set1_pd, _mm256_set1_ps,
+    _mm256_setzero_pd, _mm256_setzero_ps, _mm256_storeu_pd, _mm256_storeu_ps, _mm512_fmadd_pd,
+    _mm512_fmadd_ps, _mm512_loadu_pd, _mm512_loadu_ps, _mm512_mask_storeu_pd, _mm512_mask_storeu_ps,
+    _mm512_maskz_loadu_pd, _mm512_maskz_loadu_ps, _mm512_mul_pd, _mm512_mul_ps, _mm512_set1_pd,
+    _mm512_set1_ps, _mm512_setzero_pd, _mm512_setzero_ps, _mm512_storeu_pd, _mm512_storeu_ps,
 };
 
-use evenpath_simt::{ScalarType, WidenTo};
+use evenpath_simt::{ScalarType, WidenTo, Words};
 
 use super::sums::{PortableSums, RowOfA, SumInstructions};
-use crate::{Scalar, Value};
+use crate::{Compute, Scalar, Storage, Value, f16};
 
-/// AVX2 and FMA.
+/// AVX2, FMA and F16C.
 pub(super) struct Avx2Sums;
 
-/// AVX-512 F.
+/// The same, and AVX-512 F.
 pub(super) struct Avx512Sums;
 
 /// Registers of an instruction set, by type.
@@ -55,16 +56,51 @@ impl<I: Registers> SumInstructions for I {
         unsafe {
             match C::TYPE {
                 ScalarType::F32 => {
-                    sum::<I::F32, S, C>(row, cast(alpha), cast_slice(b), stride, cast_slice_mut(sums));
+                    sum::<I, I::F32, S, C>(row, cast(alpha), cast_slice(b), stride, cast_slice_mut(sums));
                 }
                 ScalarType::F64 => {
-                    sum::<I::F64, S, C>(row, cast(alpha), cast_slice(b), stride, cast_slice_mut(sums));
+                    sum::<I, I::F64, S, C>(row, cast(alpha), cast_slice(b), stride, cast_slice_mut(sums));
                 }
                 // Complex numbers, for which the compiler uses the instructions.
                 _ => PortableSums::sum::<S, C>(row, alpha, b, stride, sums),
             }
         }
     }
+
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn widen<S: WidenTo<C>, C: Scalar>(value: S) -> C {
+        if (S::TYPE, C::TYPE) != (ScalarType::F16, ScalarType::F32) {
+            return value.widen_to();
+        }
+        // SAFETY: guaranteed by the caller.
+        bytemuck::cast(unsafe { widen_f16(f16::from_bits(value.to_bits().word(0) as u16)) })
+    }
+
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn narrow<T: Storage>(value: Compute<T>) -> T {
+        if T::TYPE != ScalarType::F16 {
+            return T::narrow(value);
+        }
+        // SAFETY: guaranteed by the caller.
+        bytemuck::cast(unsafe { narrow_f16(bytemuck::cast(value)) })
+    }
+}
+
+/// Converts by one instruction.
+#[inline]
+#[target_feature(enable = "f16c")]
+fn widen_f16(value: f16) -> f32 {
+    _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(i32::from(value.to_bits()))))
+}
+
+/// Rounds to nearest, of two to the even one, like [`Stored::narrow`](evenpath_simt::Stored::narrow), with the same NaN.
+#[inline]
+#[target_feature(enable = "f16c")]
+fn narrow_f16(value: f32) -> f16 {
+    let rounded = _mm_cvtsi128_si32(_mm_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm_set_ss(value))) as u16;
+    f16::from_bits(if value.is_nan() { 0x7fff } else { rounded })
 }
 
 /// Maximum number of registers for sums: there are 16, and each product needs some.
@@ -77,7 +113,7 @@ const REGISTERS: usize = 8;
 /// The same as for [`SumInstructions::sum`]; elements are of type `C`.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-unsafe fn sum<R: Register, S: WidenTo<C>, C: Scalar>(
+unsafe fn sum<I: SumInstructions, R: Register, S: WidenTo<C>, C: Scalar>(
     row: RowOfA<'_, S>,
     alpha: R::Element,
     b: &[R::Element],
@@ -93,10 +129,10 @@ unsafe fn sum<R: Register, S: WidenTo<C>, C: Scalar>(
             let (b, sums, registers) = (b.add(at), &mut sums[at..], left / R::LANES);
             at += R::LANES
                 * match registers {
-                    REGISTERS.. => sum_registers::<R, S, C, REGISTERS>(row, alpha, b, stride, sums),
-                    4.. => sum_registers::<R, S, C, 4>(row, alpha, b, stride, sums),
-                    2.. => sum_registers::<R, S, C, 2>(row, alpha, b, stride, sums),
-                    _ => sum_registers::<R, S, C, 1>(row, alpha, b, stride, sums),
+                    REGISTERS.. => sum_registers::<I, R, S, C, REGISTERS>(row, alpha, b, stride, sums),
+                    4.. => sum_registers::<I, R, S, C, 4>(row, alpha, b, stride, sums),
+                    2.. => sum_registers::<I, R, S, C, 2>(row, alpha, b, stride, sums),
+                    _ => sum_registers::<I, R, S, C, 1>(row, alpha, b, stride, sums),
                 };
         }
         if at < sums.len() {
@@ -104,7 +140,7 @@ unsafe fn sum<R: Register, S: WidenTo<C>, C: Scalar>(
             let mut sum = R::zero();
             for (&column, value) in row.columns.iter().zip(row.values) {
                 let b = R::load_first(count, b.add(column as usize * stride));
-                sum = R::multiply_add(R::splat(bytemuck::cast::<C, R::Element>(value.widen_to())), b, sum);
+                sum = R::multiply_add(R::splat(bytemuck::cast::<C, R::Element>(I::widen(*value))), b, sum);
             }
             R::multiply(R::splat(alpha), sum).store_first(count, sums[at..].as_mut_ptr());
         }
@@ -117,7 +153,7 @@ unsafe fn sum<R: Register, S: WidenTo<C>, C: Scalar>(
 /// The same as above, and there are that many sums.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-unsafe fn sum_registers<R: Register, S: WidenTo<C>, C: Scalar, const N: usize>(
+unsafe fn sum_registers<I: SumInstructions, R: Register, S: WidenTo<C>, C: Scalar, const N: usize>(
     row: RowOfA<'_, S>,
     alpha: R::Element,
     b: *const R::Element,
@@ -128,7 +164,7 @@ unsafe fn sum_registers<R: Register, S: WidenTo<C>, C: Scalar, const N: usize>(
     unsafe {
         let mut sums = [R::zero(); N];
         for (&column, value) in row.columns.iter().zip(row.values) {
-            let value = R::splat(bytemuck::cast::<C, R::Element>(value.widen_to()));
+            let value = R::splat(bytemuck::cast::<C, R::Element>(I::widen(*value)));
             let b = b.add(column as usize * stride);
             for (at, sum) in sums.iter_mut().enumerate() {
                 *sum = R::multiply_add(value, R::load(b.add(at * R::LANES)), *sum);
@@ -310,3 +346,30 @@ register!(
     |from| _mm512_maskz_loadu_ps(mask_512!(u16, count), from),
     |sum, to| _mm512_mask_storeu_ps(to, mask_512!(u16, count), sum)
 );
+
+#[cfg(test)]
+mod tests {
+    use evenpath_simt::Stored;
+
+    use super::*;
+
+    #[test]
+    fn halves_are_converted_as_by_portable_code() {
+        if !is_x86_feature_detected!("f16c") {
+            return;
+        }
+        for bits in 0..=u16::MAX {
+            let half = f16::from_bits(bits);
+            // SAFETY: the machine has the instructions.
+            let (wide, expected) = (unsafe { Avx2Sums::widen::<f16, f32>(half) }, half.widen());
+            assert!(wide.to_bits() == expected.to_bits() || half.is_nan() && wide.is_nan(), "{bits:#x}");
+            // Below, between, and at each half, and between it and the next.
+            let steps = [0_u32, 1, 0xfff, 0x1000, 0x1001, 0x1fff];
+            for value in steps.map(|step| f32::from_bits(expected.to_bits().wrapping_add(step))) {
+                // SAFETY: the machine has the instructions.
+                let narrow: f16 = unsafe { Avx2Sums::narrow(value) };
+                assert_eq!(narrow.to_bits(), <f16 as Stored>::narrow(value).to_bits(), "{value:e}");
+            }
+        }
+    }
+}
