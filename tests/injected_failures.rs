@@ -5,6 +5,7 @@
 //! Some products write y in several launches. If one fails after another succeeded, y is partly written; with β = 0, the
 //! next attempt does not read it.
 
+mod batch_and_blocks;
 mod drive;
 mod structure;
 mod triangular;
