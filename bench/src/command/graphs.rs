@@ -7,13 +7,10 @@ use std::process::ExitCode;
 use evenpath::device::DeviceKind;
 use evenpath::io::{WriteOptions, write_matrix_market};
 
-use super::operations::{self, Cases};
+use super::operations::{self, Cases, GRAPHS};
 use super::options::Options;
 use crate::operations::Case;
 use crate::operations::graphs::{Algorithm, Graph};
-
-/// Graphs: every structure that matters for speed.
-pub(super) const GRAPHS: [&str; 4] = ["power-law:200000", "rmat:16", "uniform:1000000", "fem:60000"];
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

@@ -10,7 +10,6 @@ use evenpath::spadd::SpaddMethod;
 use evenpath::spgemm::SpgemmMethod;
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
 
-use super::graphs::GRAPHS;
 use super::options::Options;
 use crate::operations::spadd::{Addend, SparseSum};
 use crate::operations::spgemm::Factors;
@@ -41,6 +40,9 @@ const FOR_SPGEMM: [&str; 8] = [
     "rmat:16",
     "lp:1000",
 ];
+
+/// Graphs: every structure that matters for speed.
+pub(super) const GRAPHS: [&str; 4] = ["power-law:200000", "rmat:16", "uniform:1000000", "fem:60000"];
 
 /// Grids of nodes.
 const FOR_ASSEMBLY: [&str; 2] = ["stencil27:50", "stencil27:100"];
