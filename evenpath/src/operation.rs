@@ -250,8 +250,8 @@ pub enum Map<V> {
     Add(V),
     /// The product of x and a number: NaN if one is zero and the other infinite.
     Scale(V),
-    /// x to a power, with an error below one unit in the last place, and exact where it can be. As with `pow` of C, 1 if the exponent is
-    /// zero or x is 1, even if the other is NaN; NaN for negative numbers and exponents that are not integers.
+    /// x to a power, like `pow` of C, with an error below one unit in the last place, and exact where it can be: 1 if the exponent is zero
+    /// or x is 1, even if the other is NaN; NaN for negative numbers and exponents that are not integers.
     Power(V),
 }
 

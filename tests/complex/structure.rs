@@ -187,6 +187,9 @@ fn orders_and_kronecker_products() {
     check_orders_and_products::<C64, u64>();
 }
 
+/// Returns whether a filter keeps an entry, from its row, its column and its value.
+type Keep<'k, V> = &'k dyn Fn(usize, usize, V) -> bool;
+
 /// The absolute value by the standard library.
 fn magnitude<V: ComplexValue>(value: V) -> f64 {
     exact(value).norm()
@@ -205,7 +208,6 @@ fn check_filters<V: ComplexValue, O: Offset>() {
     let shape = a.shape();
     let all: Triplets<V> = a.iter().collect();
     let limit = 0.4;
-    type Keep<'k, V> = &'k dyn Fn(usize, usize, V) -> bool;
     let filters: [(Filter<V::Real>, Keep<'_, V>); 4] = [
         (Filter::AbsAbove(real(limit)), &|_, _, value| {
             let absolute = magnitude(value);

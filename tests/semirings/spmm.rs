@@ -69,7 +69,7 @@ fn check<S: Defined<V>, V: Sample, O: Offset>(device: &Device, a: &Csr<V, O>, sh
     let what = format!("{} on {device}: {columns} columns, {b_layout} to {c_layout}, {a:?}", S::NAME);
     assert!(c.download().expect("download") == sum, "{what}: {:?}, not {sum:?}", c.download());
     matrix.spmm_over::<S>(&b, &mut c).expect("a product");
-    // What lies between has not changed.
+    // Elements between rows or columns have not changed.
     assert!(c.download().expect("download") == product, "{what}: {:?}, not {product:?}", c.download());
 }
 

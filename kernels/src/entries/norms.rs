@@ -148,7 +148,7 @@ kernel! {
         pub row_offsets: Global<O>,
         /// First row of each tile, and `rows` at the end.
         pub tile_rows: Global<u32>,
-        /// What each tile left.
+        /// The sums that each tile left.
         pub sums: Global<V>,
         /// Output: the norms, one per row.
         pub norms: GlobalMut<V>,
