@@ -1,6 +1,6 @@
 //! Sums of the rows that end in a tile of the merge of row ends and nonzeros, by equal shares of its path.
 
-use evenpath_simt::{device, thread, Arena, Arithmetic, Global, Shared, WidenTo};
+use evenpath_simt::{device, thread, Arena, Arithmetic, Shared, WidenTo};
 
 use super::path_tile::PathTile;
 use super::product::MixedArguments;
@@ -85,7 +85,7 @@ impl<V: Arithmetic, const BLOCK: usize, const ITEMS: usize> PathSums<V, BLOCK, I
     fn load<S: WidenTo<V>, O: Offset>(&self, MixedArguments { matrix, x, .. }: MixedArguments<S, V, O>) {
         let path = self.path;
         let columns = path.load::<u32, BLOCK, ITEMS>(matrix.column_indices.natural());
-        self.load_row_ends(matrix.row_offsets);
+        path.write_row_ends::<O, BLOCK>(matrix.row_offsets, self.row_ends);
         let values = path.load::<S, BLOCK, ITEMS>(matrix.values.natural());
         let mut products = [V::ZERO; ITEMS];
         if path.nonzeros > 0 {
@@ -99,20 +99,6 @@ impl<V: Arithmetic, const BLOCK: usize, const ITEMS: usize> PathSums<V, BLOCK, I
                 let product = if place < path.nonzeros { products[item] } else { V::ZERO };
                 self.products.store(place as usize, product);
             }
-        }
-    }
-
-    #[device]
-    fn load_row_ends<O: Offset>(&self, row_offsets: Global<O>) {
-        let ends = row_offsets.skip(self.path.first_row + 1);
-        let mut row = thread::index();
-        while row < self.path.rows {
-            let end = ends.load_streaming(row as usize).to_usize() - self.path.first_nonzero;
-            self.row_ends.store(row as usize, end as u32);
-            row += BLOCK as u32;
-        }
-        if row == self.path.rows {
-            self.row_ends.store(row as usize, u32::MAX);
         }
     }
 

@@ -71,6 +71,26 @@ impl PathTile {
         own
     }
 
+    /// Writes the row ends, relative to the tile's first nonzero, and after the last more than there are nonzeros: one more
+    /// than the tile has rows. The block sees them after a barrier.
+    #[device]
+    pub(crate) fn write_row_ends<O: Offset, const BLOCK: usize>(
+        self,
+        row_offsets: Global<O>,
+        row_ends: Shared<u32>,
+    ) {
+        let ends = row_offsets.skip(self.first_row + 1);
+        let mut row = thread::index();
+        while row < self.rows {
+            let end = ends.load_streaming(row as usize).to_usize() - self.first_nonzero;
+            row_ends.store(row as usize, end as u32);
+            row += BLOCK as u32;
+        }
+        if row == self.rows {
+            row_ends.store(row as usize, u32::MAX);
+        }
+    }
+
     /// Returns the place in the tile of this thread's nonzero `item`, which exists if the place is below `nonzeros`.
     #[device]
     pub(crate) fn place<const BLOCK: usize>(item: usize) -> u32 {
