@@ -199,10 +199,9 @@ fn plans_and_graphs_follow() {
         let copied = on_device.plan_spmv_transposed(options).expect("plan");
         let plain = on_device.plan_spmv(SpmvOptions::default()).expect("plan");
         let plan = on_device.plan_sddmm().expect("plan");
-        let (a, b) = (
-            HostDense::<f64>::new(5, 6, Layout::RowMajor, 0),
-            HostDense::<f64>::new(6, 40, Layout::ColumnMajor, 0),
-        );
+        // Both are copied.
+        let a = dense::<f64>(5, 6, Layout::ColumnMajor, 0);
+        let b = dense::<f64>(6, 40, Layout::RowMajor, 1);
         let (on_a, on_b) = (a.upload(&device), b.upload(&device));
         let factors = device.upload(&[0.5, -2.0]).expect("upload");
         let (alpha, beta) = (factors.slice(..1).expect("a part"), factors.slice(1..).expect("a part"));

@@ -2,8 +2,10 @@
 
 use evenpath::error::{DeviceError, OpError};
 use evenpath::{Csr, Device, DeviceVec, Factor, Offset, Value};
+use evenpath_kernels::spmv_batch::BatchTile;
 use evenpath_tests::{
-    DeviceUnderTest, devices, odd_row_lengths, spmv as oracle, unlike_devices, vector, with_row_lengths,
+    DeviceUnderTest, devices, odd_row_lengths, spmv as oracle, tile_len, unlike_devices, vector,
+    with_row_lengths,
 };
 use proptest::prelude::*;
 
@@ -51,7 +53,7 @@ fn odd_shapes() {
     }
 }
 
-/// Matrices around the number that a group of lanes multiplies at once, rows of all numbers of lanes.
+/// Matrices around the number that a block multiplies at once, and rows of many lengths.
 #[test]
 fn batches_around_edges() {
     for DeviceUnderTest { device, .. } in devices() {
@@ -66,14 +68,32 @@ fn batches_around_edges() {
     }
 }
 
-/// Rows that are cut into pieces, at their edges.
+/// Rows that tiles cut, with ends at the edges of tiles, and one of many tiles.
 #[test]
 fn long_rows() {
+    let tile = tile_len::<BatchTile<f64, u32>>();
     for DeviceUnderTest { device, .. } in devices() {
-        for len in [128, 129, 192, 193] {
-            check(&device, &with_row_lengths::<f64, u32>(300, &[1, len, 0, 3]), 3, -1.0, 0.5);
+        for len in [tile - 2, tile - 1, tile, tile + 1, 2 * tile] {
+            check(&device, &with_row_lengths::<f64, u32>(2 * tile, &[0, len, 0, 3]), 3, -1.0, 0.5);
         }
-        check(&device, &with_row_lengths::<f32, u64>(300, &[1000, 2, 140]), 6, 1.0, 0.0);
+        check(&device, &with_row_lengths::<f32, u64>(1000, &[1000, 2, 140]), 6, 1.0, 0.0);
+        check(&device, &with_row_lengths::<f64, u32>(20 * tile, &[5, 20 * tile, 1]), 2, 0.5, 0.0);
+        check(&device, &with_row_lengths::<f64, u32>(3, &vec![0; 2 * tile + 1]), 5, 1.0, -2.0);
+    }
+}
+
+/// A row that ends with a tile leaves the next one nothing, which an infinite factor must not make NaN.
+#[test]
+fn infinite_factors() {
+    let tile = tile_len::<BatchTile<f64, u32>>();
+    for DeviceUnderTest { device, .. } in devices() {
+        let pattern = device.upload(&with_row_lengths::<f64, u32>(tile, &[tile - 1, 2])).expect("upload");
+        let plan = pattern.plan_spmv_batch(2).expect("a plan");
+        let [values, x] =
+            [pattern.nnz(), tile].map(|len| device.upload(&vec![1.0; 2 * len]).expect("upload"));
+        let mut y = device.zeros(4).expect("zeros");
+        plan.run(f64::INFINITY, &values, &x, 0.0, &mut y).expect("products");
+        assert_eq!(y.download().expect("download"), [f64::INFINITY; 4], "{device}");
     }
 }
 

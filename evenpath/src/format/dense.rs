@@ -261,6 +261,11 @@ impl<T: Entry> DeviceDense<T> {
         self.vec.as_aligned_mut()
     }
 
+    /// Number of elements in a row or column, whichever is contiguous.
+    pub(crate) fn line_len(&self) -> usize {
+        self.layout.line(self.rows, self.cols).0
+    }
+
     /// Distance in elements between consecutive rows, and between consecutive columns.
     pub(crate) fn strides(&self) -> (usize, usize) {
         match self.layout {

@@ -142,11 +142,6 @@ impl RowPieces {
         // SAFETY: guaranteed by the caller; buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }
     }
-
-    /// Bytes of device memory.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.piece_rows.bytes() + self.begins.bytes() + self.rows.bytes() + self.first_pieces.bytes()
-    }
 }
 
 /// Length of the pieces of a matrix with `entries` entries.

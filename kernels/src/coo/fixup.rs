@@ -56,7 +56,18 @@ pub(crate) struct CarryRuns<V> {
 impl<V: Arithmetic> CarryRuns<V> {
     /// Calls `add` with the row and the sum of each run of the block's carries, in one thread.
     #[device]
-    pub(crate) fn each_sum<const BLOCK: usize>(self, mut arena: Arena, add: impl Fn(u32, V)) {
+    pub(crate) fn each_sum<const BLOCK: usize>(self, arena: Arena, add: impl Fn(u32, V)) {
+        self.each_sum_from::<BLOCK>(arena, thread::global_index::<BLOCK>() as u32, add);
+    }
+
+    /// [`each_sum`](Self::each_sum) of a block whose threads have carries of their own numbers: `first` is this thread's.
+    #[device]
+    pub(crate) fn each_sum_from<const BLOCK: usize>(
+        self,
+        mut arena: Arena,
+        first: u32,
+        add: impl Fn(u32, V),
+    ) {
         let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
         let long_runs: Shared<u32> = arena.take(BLOCK);
         let long_count: Shared<u32> = arena.take(1);
@@ -66,7 +77,6 @@ impl<V: Arithmetic> CarryRuns<V> {
         thread::barrier();
 
         // 1. Each thread whose carry is a row's first sums a short run, or lists a long one.
-        let first = thread::global_index::<BLOCK>() as u32;
         if first < self.count {
             let row = self.carry_rows.load(first as usize);
             if first == 0 || self.carry_rows.load(first as usize - 1) != row {

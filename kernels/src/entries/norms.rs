@@ -86,7 +86,7 @@ impl<V: NormScales, O: Offset> RowNorms<V, O> {
         let row_ends: Shared<u32> = arena.take(tile.rows as usize + 1);
         let values: Shared<V> = arena.take(filled as usize);
         let loaded = tile.load::<V, BLOCK, ITEMS>(self.values);
-        tile.load_row_ends::<O, BLOCK>(self.pattern.row_offsets, row_ends);
+        tile.write_row_ends::<O, BLOCK>(self.pattern.row_offsets, row_ends);
         for item in 0..ITEMS {
             let place = PathTile::place::<BLOCK>(item);
             if place < filled {

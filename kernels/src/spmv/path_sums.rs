@@ -85,7 +85,7 @@ impl<V: Arithmetic, const BLOCK: usize, const ITEMS: usize> PathSums<V, BLOCK, I
     fn load<S: WidenTo<V>, O: Offset>(&self, MixedArguments { matrix, x, .. }: MixedArguments<S, V, O>) {
         let path = self.path;
         let columns = path.load::<u32, BLOCK, ITEMS>(matrix.column_indices.natural());
-        path.load_row_ends::<O, BLOCK>(matrix.row_offsets, self.row_ends);
+        path.write_row_ends::<O, BLOCK>(matrix.row_offsets, self.row_ends);
         let values = path.load::<S, BLOCK, ITEMS>(matrix.values.natural());
         let mut products = [V::ZERO; ITEMS];
         if path.nonzeros > 0 {

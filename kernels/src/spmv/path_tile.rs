@@ -71,9 +71,10 @@ impl PathTile {
         own
     }
 
-    /// Writes the tile's row ends, relative to its first nonzero, to `row_ends`, and a greater number after the last.
+    /// Writes the row ends, relative to the tile's first nonzero, and after the last more than there are nonzeros: one more
+    /// than the tile has rows. The block sees them after a barrier.
     #[device]
-    pub(crate) fn load_row_ends<O: Offset, const BLOCK: usize>(
+    pub(crate) fn write_row_ends<O: Offset, const BLOCK: usize>(
         self,
         row_offsets: Global<O>,
         row_ends: Shared<u32>,

@@ -1,11 +1,11 @@
 //! Division of the nonzeros, and launches.
 
 use evenpath_kernels::sddmm::{DenseLines, Sddmm, chunk_len};
-use evenpath_simt::GlobalMut;
+use evenpath_simt::{Aligned16, Global, GlobalMut};
 
-use crate::device::DeviceError;
+use crate::device::{DeviceError, DeviceVec};
 use crate::format::path_tiles::PathTiles;
-use crate::format::{DeviceCsr, DeviceDense};
+use crate::format::{DeviceCsr, DeviceDense, Layout};
 use crate::operand::Factor;
 use crate::{Offset, Storage, Value};
 
@@ -40,23 +40,19 @@ impl SddmmTiles {
         call: &SddmmCall<'_, V, T>,
     ) -> Result<(), DeviceError> {
         let &SddmmCall { alpha, a, b, beta, values } = call;
-        let (a_row, a_column) = a.strides();
-        let (b_row, b_column) = b.strides();
-        let of_16_bytes = chunk_len::<T>();
-        let is_packed = (a_column, b_row) == (1, 1)
-            && [a.ncols(), a_row, b_column].iter().all(|elements| elements.is_multiple_of(of_16_bytes));
-        let launcher = matrix.device().variant(if is_packed { "Packets" } else { "Elements" });
-        let lines = |dense: &DeviceDense<T>, stride: usize, step: usize| DenseLines {
-            values: dense.as_vec().as_aligned(),
-            stride: stride as u64,
-            step: step as u64,
-        };
+        let (rows, columns) = (
+            Lines::new(a, Layout::RowMajor, matrix.nnz())?,
+            Lines::new(b, Layout::ColumnMajor, matrix.nnz())?,
+        );
+        let launcher =
+            matrix.device().variant(if rows.is_packed && columns.is_packed { "Packets" } else { "Elements" });
+        let launch = launcher.blocks(self.0.count as usize)?;
         let inner = a.ncols() as u32;
         let kernel = Sddmm {
             pattern: matrix.pattern().view(),
             tile_rows: self.0.rows.as_global(),
-            a: lines(a, a_row, a_column),
-            b: lines(b, b_column, b_row),
+            a: rows.view,
+            b: columns.view,
             inner,
             lanes_log2: Sddmm::<T, O>::lanes_log2(inner),
             values,
@@ -65,8 +61,51 @@ impl SddmmTiles {
         };
         // SAFETY: the tiles are the matrix's, of the length that all instances have; there is a value per nonzero, A has the rows of the
         // matrix and B its columns, and both have `inner` elements in each; factors are numbers or one element on this device;
-        // buffers are freed in the stream's order.
-        unsafe { launcher.blocks(self.0.count as usize)?.launch(kernel) }
+        // buffers, of copies too, are freed in the stream's order.
+        unsafe { launch.launch(kernel) }
+    }
+}
+
+/// Rows of A, or columns of B, as kernels take them.
+struct Lines<T: Storage> {
+    view: DenseLines<T>,
+    /// True if their elements are neighbors, and all begin and end at multiples of 16 bytes.
+    is_packed: bool,
+    /// Memory of a copy.
+    _copy: Option<DeviceVec<T>>,
+}
+
+impl<T: Storage> Lines<T> {
+    /// The rows of a matrix if `layout` is by rows, else its columns. If it has the other layout, and there are at least as many nonzeros as
+    /// lines, they are copied: a single element would take a memory access of 32 bytes each time.
+    fn new(dense: &DeviceDense<T>, layout: Layout, nonzeros: usize) -> Result<Self, DeviceError> {
+        let (count, len) = match layout {
+            Layout::RowMajor => dense.shape(),
+            Layout::ColumnMajor => (dense.ncols(), dense.nrows()),
+        };
+        let (row_stride, column_stride) = dense.strides();
+        let strides = match layout {
+            Layout::RowMajor => (row_stride, column_stride),
+            Layout::ColumnMajor => (column_stride, row_stride),
+        };
+        if dense.layout() == layout || nonzeros < count {
+            return Ok(Self::of(dense.as_vec().as_aligned(), strides, len, None));
+        }
+        let mut copy = dense.device().uninitialized(count * len)?;
+        dense.copy_across(&(0..len), &mut copy)?;
+        Ok(Self::of(copy.as_aligned(), (len, 1), len, Some(copy)))
+    }
+
+    /// Lines of `len` elements, given the distances between lines and between elements.
+    fn of(
+        values: Global<T, Aligned16>,
+        (stride, step): (usize, usize),
+        len: usize,
+        copy: Option<DeviceVec<T>>,
+    ) -> Self {
+        let is_packed = step == 1 && [len, stride].iter().all(|at| at.is_multiple_of(chunk_len::<T>()));
+        let view = DenseLines { values, stride: stride as u64, step: step as u64 };
+        Self { view, is_packed, _copy: copy }
     }
 }
 

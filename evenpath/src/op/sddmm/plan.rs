@@ -18,8 +18,8 @@ const MOST_TERMS: usize = 1 << 31;
 /// whose values the result replaces, C = α (AB) ∘ pattern(C) + βC. Made once for a pattern, and run as often as
 /// needed with dense A and B of any inner dimension.
 ///
-/// On a GPU, rows of A and columns of B should be contiguous: A by rows, and B by columns. Other layouts are read element by element,
-/// which takes up to thirty times as long.
+/// On a GPU, rows of A and columns of B should be contiguous: A by rows, and B by columns. An A by columns or a B by rows is copied first, in
+/// every run, unless C has fewer nonzeros than rows or columns.
 ///
 /// Results are bitwise the same in every run, for all layouts of A and B, and on all GPUs, real and simulated.
 ///
@@ -50,7 +50,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If there is too little memory for the plan (4 bytes per 512 rows and nonzeros), the matrix is too large for a
+    /// If there is too little memory for the plan (4 bytes per 1024 rows and nonzeros), the matrix is too large for a
     /// launch, or the device was lost.
     pub fn plan_sddmm(&self) -> Result<SddmmPlan<V, O>, OpError> {
         let start = self.device().record()?;
@@ -70,7 +70,7 @@ impl<V: Value, O: Offset> SddmmPlan<V, O> {
     ///
     /// A and B have the type of the values, or are of [`struct@f16`](crate::f16) or [`struct@bf16`](crate::bf16) for
     /// values of `f32`, in which they are multiplied and summed. A by rows and B by columns is the fastest, if k and
-    /// both leading dimensions are multiples of 16 bytes.
+    /// both leading dimensions are multiples of 16 bytes. Copies of other layouts take temporary memory, as much as A and B without gaps.
     ///
     /// If `beta` is zero, the values are overwritten without being read. If `alpha` is zero, the product is still
     /// computed: infinity and NaN in A or B propagate.

@@ -1,7 +1,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use evenpath_kernels::spmm::{DenseUpdate, DenseView, Group, SpmmRows, SpmmTranspose, TRANSPOSE_TILE};
+use evenpath_kernels::spmm::{DenseUpdate, DenseView, Group, SpmmRows};
 use evenpath_simt::{Aligned16, GlobalMut, WidenTo};
 
 use super::info::SpmmPlanInfo;
@@ -9,14 +9,11 @@ use super::long_rows::LongRows;
 use super::options::SpmmOptions;
 use super::product::SpmmCall;
 use super::shape::{Moves, RowSummation, group, is_busy, most_lanes_log2, reads_columns, room};
-use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Launch, MAX_GRID};
-use crate::format::{DeviceCsr, DeviceDense, Layout};
+use crate::device::{Device, DeviceError, DeviceVec, Launch, MAX_GRID};
+use crate::format::{DeviceCsr, Layout};
 use crate::operand::OpError;
 use crate::operand::tagged_sums::TaggedSums;
 use crate::{Compute, Offset, Storage};
-
-/// Maximum number of columns in a transposed tile.
-const TRANSPOSE_COLUMNS: u32 = 32;
 
 /// Passes with at least this many columns start at multiples of it, so that they consist of whole packets for
 /// any type.
@@ -143,7 +140,7 @@ impl<T: Storage> SpmmKernels<T> {
         let c_stride = if by_columns { c_column_stride } else { c_row_stride };
         for columns in passes(b.ncols(), self.columns) {
             let view = if copies {
-                transpose(b, &columns, &mut b_by_rows)?;
+                b.copy_across(&columns, &mut b_by_rows)?;
                 let row_stride = columns.len() as u32;
                 DenseView { values: b_by_rows.as_aligned(), row_stride, column_stride: 1 }
             } else {
@@ -256,30 +253,6 @@ fn workspace<T: bytemuck::Pod>(
 ) -> Result<DeviceVec<T>, DeviceError> {
     let too_large = DeviceError::TooLarge { elements: usize::MAX, element_bytes: size_of::<T>() };
     device.uninitialized(rows.checked_mul(columns).ok_or(too_large)?)
-}
-
-/// Copies some columns of B, which is stored by columns, to rows without gaps.
-fn transpose<T: Storage>(
-    b: &DeviceDense<T>,
-    columns: &Range<usize>,
-    target: &mut DeviceSlice<T>,
-) -> Result<(), DeviceError> {
-    let tile_columns = (columns.len() as u32).min(TRANSPOSE_COLUMNS).next_power_of_two();
-    let tile_rows = TRANSPOSE_TILE / tile_columns;
-    let start = (columns.start * b.leading_dimension()).min(b.as_vec().len());
-    let kernel = SpmmTranspose {
-        source: b.as_vec().as_global().skip(start),
-        target: target.as_global_mut(),
-        rows: b.nrows() as u32,
-        columns: columns.len() as u32,
-        source_stride: b.leading_dimension() as u64,
-        columns_log2: tile_columns.ilog2(),
-    };
-    let blocks = b.nrows().div_ceil(tile_rows as usize) * columns.len().div_ceil(tile_columns as usize);
-    let launch = b.device().kernel().blocks(blocks)?;
-    // SAFETY: the views are of B and of the workspace, which has room for as many columns as a pass has; both are freed
-    // in the stream's order.
-    unsafe { launch.launch(kernel) }
 }
 
 #[cfg(test)]

@@ -15,20 +15,15 @@ use std::fmt;
 pub struct SpmvBatchPlanInfo {
     /// Number of matrices.
     pub batch: usize,
-    /// Number of lanes that multiply a row, of several matrices at once; 0 on the CPU.
-    pub lanes: u32,
-    /// Number of pieces of rows that are too long for these lanes; 0 on the CPU.
-    pub pieces: u64,
+    /// Number of parts of a matrix, of equal work, each of which a block multiplies in several matrices at once; 0 on the CPU.
+    pub tiles: u64,
     /// Bytes of device memory that the plan holds, besides the matrix.
     pub workspace_bytes: u64,
 }
 
 impl fmt::Display for SpmvBatchPlanInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { batch, lanes, pieces, workspace_bytes } = self;
-        write!(
-            f,
-            "{batch} matrices, {lanes} lanes per row, {pieces} pieces, workspace {workspace_bytes} bytes"
-        )
+        let Self { batch, tiles, workspace_bytes } = self;
+        write!(f, "{batch} matrices, {tiles} tiles, workspace {workspace_bytes} bytes")
     }
 }

@@ -1,13 +1,13 @@
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use evenpath_kernels::spmv_batch::{BATCH_AT_ONCE, BatchRows};
+use evenpath_kernels::spmv_batch::{BATCH_AT_ONCE, BatchFixup, BatchTile};
 
 use super::info::SpmvBatchPlanInfo;
 use crate::cpu::{SpmvBatch, SpmvBatchOperands};
-use crate::device::{DeviceSlice, DeviceVec};
+use crate::device::{DeviceError, DeviceSlice, DeviceVec, Launch};
 use crate::format::DeviceCsr;
-use crate::format::row_pieces::RowPieces;
+use crate::format::path_tiles::PathTiles;
 use crate::operand::check::{check_countable, check_vector};
 use crate::operand::{Factor, OpError};
 use crate::sequence::combine::with_numbers;
@@ -16,9 +16,8 @@ use crate::{Offset, Value};
 
 /// Plan of yₖ = αAₖxₖ + βyₖ for a batch of matrices Aₖ that have one pattern and values of their own.
 ///
-/// One run computes all products. On a GPU it is one launch or two, which reads the pattern once for several matrices: for small
-/// matrices. Large ones, of ten million nonzeros, are multiplied faster one by one, with a plan for each. Results are bitwise the same in every run, and on
-/// all GPUs, real and simulated.
+/// One run computes all products. On a GPU it is one launch or two, which read the pattern once for four matrices. Work is divided evenly,
+/// whatever the lengths of rows. Results are bitwise the same in every run, and on all GPUs, real and simulated.
 ///
 /// ```
 /// use evenpath::{Csr, Device};
@@ -38,31 +37,52 @@ use crate::{Offset, Value};
 pub struct SpmvBatchPlan<V: Value, O: Offset = u32> {
     matrix: DeviceCsr<V, O>,
     batch: usize,
-    schedule: Schedule<V>,
+    schedule: Schedule<V, O>,
 }
 
 /// The division of work.
-enum Schedule<V: Value> {
+enum Schedule<V: Value, O: Offset> {
     Cpu(SpmvBatch),
-    Kernels(Box<Kernels<V>>),
+    Kernels(Box<Kernels<V, O>>),
 }
 
-/// Rows and pieces on a device with kernels.
-struct Kernels<V: Value> {
-    lanes: u32,
-    pieces: RowPieces,
-    /// A sum for each piece and matrix: workspace of one run at a time.
-    sums: Mutex<DeviceVec<V>>,
+/// Tiles and launches on a device with kernels.
+struct Kernels<V: Value, O: Offset> {
+    tiles: PathTiles,
+    multiply: Launch<BatchTile<V, O>>,
+    fixup: Launch<BatchFixup<V>>,
+    /// For each matrix, a carry for each tile but the last: workspace of one run at a time.
+    carries: Mutex<DeviceVec<V>>,
+}
+
+impl<V: Value, O: Offset> Kernels<V, O> {
+    fn new(matrix: &DeviceCsr<V, O>, batch: usize) -> Result<Self, DeviceError> {
+        let device = matrix.device();
+        let (tiles, _) = PathTiles::find(matrix, device.kernel::<BatchTile<V, O>>())?;
+        let blocks = (tiles.count as usize).saturating_mul(batch.div_ceil(BATCH_AT_ONCE));
+        let multiply = device.kernel().blocks(blocks)?.room_for(u32::MAX);
+        let count = carries_of(&tiles);
+        let fixup = device.kernel::<BatchFixup<V>>();
+        let blocks = count.div_ceil(fixup.info().block_size as usize).saturating_mul(batch);
+        let fixup = fixup.blocks(blocks)?;
+        let carries = Mutex::new(device.uninitialized(count.saturating_mul(batch))?);
+        Ok(Self { tiles, multiply, fixup, carries })
+    }
+}
+
+/// Number of carries of each matrix: nothing follows the last tile.
+fn carries_of(tiles: &PathTiles) -> usize {
+    (tiles.count as usize).saturating_sub(1)
 }
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// Prepares products of `batch` matrices with the pattern of this one for [`SpmvBatchPlan::run`]. Its values are not used. Rows need not
-    /// be canonical: duplicates are summed. Copies the row offsets to the host, for which it waits.
+    /// be canonical: duplicates are summed. Does not wait for the device.
     ///
     /// # Errors
     ///
-    /// If there are 2³² matrices or more, this thread captures a graph, there is too little memory (a value for each matrix and piece of a
-    /// long row, which has 64 nonzeros or more), or the device was lost.
+    /// If there are 2³² matrices or more, they are too large for one launch, this thread captures a graph and the device is not the CPU, there is
+    /// too little memory (for each 640 rows and nonzeros, of `f32` 896, 4 bytes and a value for each matrix), or the device was lost.
     pub fn plan_spmv_batch(&self, batch: usize) -> Result<SpmvBatchPlan<V, O>, OpError> {
         check_countable("a batch", batch)?;
         let device = self.device();
@@ -72,20 +92,10 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
             let schedule = Schedule::Cpu(SpmvBatch::new(row_offsets, column_indices));
             return Ok(SpmvBatchPlan { matrix: self.clone(), batch, schedule });
         }
-        let pieces = RowPieces::cut(device, &pattern.row_offsets.download()?)?;
-        let sums = Mutex::new(device.uninitialized(pieces.count() * batch)?);
-        let kernels = Kernels { lanes: lanes(self.nrows(), self.nnz()), pieces, sums };
-        Ok(SpmvBatchPlan { matrix: self.clone(), batch, schedule: Schedule::Kernels(Box::new(kernels)) })
+        device.refuse_in_graph("a plan of a batch divides the matrix once, before its runs")?;
+        let schedule = Schedule::Kernels(Box::new(Kernels::new(self, batch)?));
+        Ok(SpmvBatchPlan { matrix: self.clone(), batch, schedule })
     }
-}
-
-/// Minimum number of nonzeros of a row, in the mean, for each lane.
-const NONZEROS_PER_LANE: usize = 2;
-
-/// Number of lanes for a row.
-fn lanes(rows: usize, nonzeros: usize) -> u32 {
-    let mean = nonzeros / rows.max(1);
-    (mean / NONZEROS_PER_LANE).clamp(1, 32).next_power_of_two() as u32
 }
 
 impl<V: Value, O: Offset> SpmvBatchPlan<V, O> {
@@ -97,8 +107,8 @@ impl<V: Value, O: Offset> SpmvBatchPlan<V, O> {
     ///
     /// # Errors
     ///
-    /// If an operand has the wrong length or is on another device, or a factor is not one element; then nothing is written. If the rows
-    /// of all matrices are too many for one launch, or the device was lost.
+    /// If an operand has the wrong length or is on another device, or a factor is not one element; then nothing is written. If the device
+    /// was lost.
     pub fn run<'f>(
         &self,
         alpha: impl Into<Factor<'f, V>>,
@@ -123,7 +133,7 @@ impl<V: Value, O: Offset> SpmvBatchPlan<V, O> {
         (beta, y): (V, &mut DeviceSlice<V>),
     ) -> Result<(), OpError> {
         let pattern = self.matrix.pattern();
-        let Kernels { lanes, pieces, sums } = match &self.schedule {
+        let kernels = match &self.schedule {
             Schedule::Cpu(schedule) => {
                 let vectors = (values.host_slice(), x.host_slice(), y.host_slice_mut());
                 if let (Some((row_offsets, column_indices)), (Some(values), Some(x), Some(y))) =
@@ -137,60 +147,54 @@ impl<V: Value, O: Offset> SpmvBatchPlan<V, O> {
             }
             Schedule::Kernels(kernels) => &**kernels,
         };
-        let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
-        let groups =
-            (pieces.count() + self.matrix.nrows()).saturating_mul(self.batch.div_ceil(BATCH_AT_ONCE));
-        let launch = self.matrix.device().kernel().threads(groups.saturating_mul(*lanes as usize))?;
+        let Kernels { tiles, multiply, fixup, carries } = kernels;
+        let mut carries = carries.lock().unwrap_or_else(PoisonError::into_inner);
         let update = update(alpha, beta, y);
-        let kernel = BatchRows {
+        let kernel = BatchTile {
             pattern: pattern.view(),
             values: values.as_global(),
             x: x.as_global(),
             update,
-            pieces: pieces.view(&mut sums),
+            tile_rows: tiles.rows.as_global(),
+            carries: carries.as_global_mut(),
             cols: self.matrix.ncols() as u32,
             batch: self.batch as u32,
-            lanes: *lanes,
+            tiles: tiles.count,
         };
-        let strides = (1, self.matrix.nrows());
-        // SAFETY: the views are of a valid matrix's pattern, of values and vectors of all matrices, whose lengths were checked, and of a sum
-        // for each piece and matrix. All are on this device, and buffers are freed in the stream's order. The lock keeps other
-        // runs from coming between the launches.
-        unsafe {
-            launch.launch(kernel)?;
-            pieces.add_columns(&sums, (1, self.matrix.nrows()), update, (self.batch, strides))?;
-        }
-        Ok(())
+        // SAFETY: the views are of a valid matrix's pattern and its tiles, of values and vectors of all matrices, whose lengths were checked,
+        // and of a carry for each matrix and tile but the last. All are on this device, and buffers are freed in the stream's order. The
+        // lock keeps other runs from coming between the launches.
+        unsafe { multiply.launch(kernel) }?;
+        let count = carries_of(tiles);
+        let kernel = BatchFixup {
+            tile_rows: tiles.rows.as_global(),
+            carries: carries.as_global(),
+            y: update.y,
+            count: count as u32,
+            rows: self.matrix.nrows() as u32,
+            blocks: count.div_ceil(fixup.info().block_size as usize) as u32,
+            alpha,
+        };
+        // SAFETY: as above. A row with nonzeros or an end follows each tile but the last, so that it has an element of y.
+        Ok(unsafe { fixup.launch(kernel) }?)
     }
 
     /// Returns the choices and costs of the plan.
     pub fn info(&self) -> SpmvBatchPlanInfo {
-        let (lanes, pieces, workspace_bytes) = match &self.schedule {
-            Schedule::Cpu(schedule) => (0, 0, schedule.bytes() as u64),
+        let (tiles, workspace_bytes) = match &self.schedule {
+            Schedule::Cpu(schedule) => (0, schedule.bytes() as u64),
             Schedule::Kernels(kernels) => {
-                let Kernels { lanes, pieces, sums } = &**kernels;
-                let sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
-                (*lanes, pieces.count() as u64, pieces.bytes() + sums.bytes())
+                let Kernels { tiles, carries, .. } = &**kernels;
+                let carries = carries.lock().unwrap_or_else(PoisonError::into_inner);
+                (u64::from(tiles.count), tiles.bytes() + carries.bytes())
             }
         };
-        SpmvBatchPlanInfo { batch: self.batch, lanes, pieces, workspace_bytes }
+        SpmvBatchPlanInfo { batch: self.batch, tiles, workspace_bytes }
     }
 }
 
 impl<V: Value, O: Offset> fmt::Debug for SpmvBatchPlan<V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SpmvBatchPlan({} matrices with the pattern of {:?})", self.batch, self.matrix)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lanes_have_nonzeros() {
-        let of_mean = |mean: usize| lanes(100, 100 * mean);
-        assert_eq!([0, 1, 3, 4, 6, 8, 27, 64, 1000].map(of_mean), [1, 1, 1, 2, 4, 4, 16, 32, 32]);
-        assert_eq!(lanes(0, 0), 1);
     }
 }

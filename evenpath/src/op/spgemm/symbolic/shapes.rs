@@ -12,6 +12,10 @@ const TABLES_BYTES: u32 = 49152;
 /// Limit for the shared memory of a block with sums, in bytes: two blocks have room on a multiprocessor.
 const SUMS_BYTES: u32 = 110 << 10;
 
+/// Shared memory of a block, in bytes, above which a launch asks for as much as all blocks take that fit on a multiprocessor: those that
+/// need an explicit request are not left to the driver's division between shared memory and L1.
+const DIVIDED_BYTES: u32 = 48 << 10;
+
 /// The configuration for rows that use hash tables.
 pub(in crate::op::spgemm) struct HashShape {
     pub(in crate::op::spgemm) lanes_log2: u32,
@@ -77,7 +81,8 @@ impl WindowShape {
         launcher: Launcher<K>,
         bin: &Bin,
     ) -> Result<Launch<K>, DeviceError> {
-        launcher.shared_bytes(self.shared_bytes).blocks(bin.rows as usize)
+        let launch = launcher.shared_bytes(self.shared_bytes).blocks(bin.rows as usize)?;
+        Ok(if self.shared_bytes > DIVIDED_BYTES { launch.room_for(u32::MAX) } else { launch })
     }
 }
 
