@@ -9,6 +9,7 @@ mod containers;
 mod csr_structure;
 mod csr_values;
 mod errors;
+mod factorization;
 mod factors;
 mod foreign;
 mod forked;

@@ -39,7 +39,7 @@
 //! | [`spmv`], [`spmm`] | sparse matrix times dense vector or matrix, also with the transpose |
 //! | [`spgemm`], [`spadd`] | products, sums and masks of sparse matrices |
 //! | [`semiring`] | products with other sums and products, such as minimum and sum |
-//! | [`triangular`] | solutions of triangular systems |
+//! | [`triangular`], [`factorization`] | solutions of triangular systems; incomplete factorizations |
 //! | [`graph`] | searches, paths, components, triangles, ranks and cores of graphs |
 //! | [`assembly`] | matrices from triplets or finite elements, again with new values |
 //! | [`vector`] | sums, inner products and functions of dense vectors |
@@ -223,6 +223,12 @@ pub mod triangular {
     pub use crate::op::{
         Diagonal, Triangle, TriangularMethod, TriangularOptions, TriangularPlan, TriangularPlanInfo,
     };
+}
+
+/// Incomplete factorizations without fill, on a device: [`Ilu0Plan`](factorization::Ilu0Plan), A ≈ LU, and
+/// [`Ic0Plan`](factorization::Ic0Plan), A ≈ L·Lᵀ. Solves with the factors are [`triangular`].
+pub mod factorization {
+    pub use crate::op::{FactorizationOptions, FactorizationPlanInfo, Ic0Plan, Ilu0Plan};
 }
 
 // Names that modules of this crate import from each other.

@@ -22,6 +22,7 @@ pub mod elementary;
 pub mod ell;
 pub mod entries;
 pub mod factor;
+pub mod factorization;
 pub mod fold;
 pub mod graph;
 pub mod hisparse;

@@ -1,9 +1,10 @@
-//! Solutions of triangular systems.
+//! Solutions of triangular systems, and incomplete factorizations.
 
+use evenpath::factorization::{Ic0Plan, Ilu0Plan};
 use evenpath::triangular::{TriangularMethod, TriangularOptions};
 use evenpath::{Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout};
 
-use super::drive::{drive, drive_in};
+use super::drive::{Numbers, drive, drive_in};
 
 const ROWS: usize = 700;
 
@@ -43,5 +44,47 @@ fn solves_of_triangular_systems() {
         system,
         |_| vec![],
         |(a, _)| a.plan_triangular_solve(TriangularOptions::default())?.check_pivots().map(|()| vec![]),
+    );
+}
+
+/// A symmetric matrix with a diagonal that dominates.
+fn symmetric(device: &Device) -> DeviceCsr<f64> {
+    let entries = (1..80).flat_map(|row| [(row, row / 3, 1.0), (row / 3, row, 1.0)]);
+    let diagonal = (0..80).map(|row| (row, row, 9.0));
+    let a: Csr<f64> = Csr::from_triplets(80, 80, entries.chain(diagonal)).expect("inside");
+    device.upload(&a).expect("upload")
+}
+
+fn values(a: &DeviceCsr<f64>) -> Numbers {
+    Ok(a.values().download()?)
+}
+
+#[test]
+fn incomplete_factorizations() {
+    drive("ILU(0)", symmetric, |_| vec![], |a| values(&Ilu0Plan::new(a)?.factorize(a)?));
+    drive("IC(0)", symmetric, |_| vec![], |a| values(&Ic0Plan::new(a)?.factorize(a)?));
+    drive(
+        "ILU(0) in place",
+        |device| {
+            let a = symmetric(device);
+            let plan = Ilu0Plan::new(&a).expect("a plan");
+            (a.copy().expect("a copy"), a, plan)
+        },
+        |(factors, _, _)| factors.values().download().expect("download"),
+        |(factors, a, plan)| plan.factorize_into(a, factors).map(|()| vec![]),
+    );
+    drive(
+        "IC(0) in place",
+        |device| {
+            let a = symmetric(device);
+            let plan = Ic0Plan::new(&a).expect("a plan");
+            let factor = plan.factorize(&a).expect("a factor");
+            let doubled: Vec<f64> =
+                a.values().download().expect("download").iter().map(|value| 2.0 * value).collect();
+            a.set_values(&doubled).expect("as many");
+            (factor, a, plan)
+        },
+        |(factor, _, _)| values(factor).expect("download"),
+        |(factor, a, plan)| plan.factorize_into(a, factor).map(|()| vec![]),
     );
 }

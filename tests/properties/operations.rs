@@ -40,7 +40,10 @@ use super::structure::{
     block_diagonal, copy, from_blocks, hstack, kronecker, permute, select_columns, submatrix, vstack,
 };
 
-use super::triangular::{solve_by_levels, solve_many, solve_transposed, solve_triangular};
+use super::triangular::{
+    factorize_cholesky, factorize_cholesky_into, factorize_lu, factorize_lu_into, solve_by_levels,
+    solve_many, solve_transposed, solve_triangular,
+};
 
 /// Copies a result to the host, as bytes.
 pub(super) type Download = Box<dyn FnOnce() -> Vec<u8>>;
@@ -128,6 +131,10 @@ fn on_matrices() -> Vec<Operation> {
         "triangular solve, by levels", "`DeviceCsr::plan_triangular_solve`", solve_by_levels [f32 f64] [u32 u64] true, true, true;
         "triangular solve, transposed", "`DeviceCsr::plan_triangular_solve`", solve_transposed [f32 f64] [u32 u64] true, true, true;
         "triangular solve, many right-hand sides", "`TriangularPlan::solve_many`", solve_many [f32 f64] [u32 u64] true, true, true;
+        "ILU(0), CSR", "`Ilu0Plan::factorize`", factorize_lu [f32 f64] [u32 u64] false, false, true;
+        "ILU(0), in place", "`Ilu0Plan::factorize_into`", factorize_lu_into [f32 f64] [u32 u64] true, true, true;
+        "IC(0), CSR", "`Ic0Plan::factorize`", factorize_cholesky [f32 f64] [u32 u64] false, false, true;
+        "IC(0), in place", "`Ic0Plan::factorize_into`", factorize_cholesky_into [f32 f64] [u32 u64] true, true, true;
         "SpGEMM, row tiles", "`DeviceCsr::spgemm`", spgemm_row_tiles [f32 f64] [u32 u64] false, false, true;
         "SpGEMM, row-wise", "`DeviceCsr::plan_spgemm`", spgemm_row_wise [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, row-wise, complex", "`DeviceCsr::plan_spgemm`", complex_spgemm [c32 c64] [u32 u64] false, true, true;

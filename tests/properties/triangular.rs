@@ -1,22 +1,30 @@
-//! Solutions of triangular systems.
+//! Solutions of triangular systems, and incomplete factorizations.
 
+use evenpath::factorization::{Ic0Plan, Ilu0Plan};
 use evenpath::triangular::{TriangularMethod, TriangularOptions, TriangularPlan};
-use evenpath::{Csr, Device, DeviceDense, Layout, Offset, Value};
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Layout, Offset, Value};
 
 use super::operations::{Run, bytes, matrix, numbers, product};
+use super::products::download_csr;
 
 const COLUMNS: usize = 5;
 
-/// Makes a plan for the sum of a matrix and a diagonal.
+/// Uploads the sum of a matrix, its transpose and a diagonal.
+fn upload<V: Value, O: Offset>(device: &Device) -> DeviceCsr<V, O> {
+    let a: Csr<V> = matrix::<V, u32>();
+    let diagonal = Csr::from_diagonal(&vec![V::from_f64(7.0); a.nrows()]).expect("a diagonal");
+    let a = a.spadd(V::ONE, &a.transpose().expect("a transpose"), V::ONE).expect("a sum");
+    let a = a.spadd(V::from_f64(0.01), &diagonal, V::ONE).expect("a sum");
+    device.upload(&a.try_into_offsets::<O>().expect("few")).expect("upload")
+}
+
+/// Makes a plan of solves.
 fn plan<V: Value, O: Offset>(
     device: &Device,
     options: TriangularOptions,
     uploaded: &mut dyn FnMut(),
 ) -> (TriangularPlan<V, O>, usize) {
-    let a: Csr<V> = matrix::<V, u32>();
-    let diagonal = Csr::from_diagonal(&vec![V::from_f64(7.0); a.nrows()]).expect("a diagonal");
-    let a = a.spadd(V::from_f64(0.01), &diagonal, V::ONE).expect("a sum");
-    let a = device.upload(&a.try_into_offsets::<O>().expect("few")).expect("upload");
+    let a = upload(device);
     uploaded();
     (a.plan_triangular_solve(options).expect("plan"), a.nrows())
 }
@@ -52,5 +60,44 @@ pub(super) fn solve_many<V: Value, O: Offset>(device: &Device, uploaded: &mut dy
         let mut x = device.zeros_dense(rows, COLUMNS, Layout::ColumnMajor)?;
         plan.solve_many(V::ONE, &b, &mut x)?;
         Ok(Box::new(move || bytes(&x.download().expect("a download"))))
+    })
+}
+
+pub(super) fn factorize_lu<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = upload::<V, O>(device);
+    uploaded();
+    let plan = Ilu0Plan::new(&a).expect("plan");
+    Box::new(move || Ok(download_csr(plan.factorize(&a)?)))
+}
+
+pub(super) fn factorize_lu_into<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = upload::<V, O>(device);
+    uploaded();
+    let plan = Ilu0Plan::new(&a).expect("plan");
+    let factors = plan.factorize(&a).expect("factors");
+    Box::new(move || {
+        plan.factorize_into(&a, &factors)?;
+        Ok(download_csr(factors.clone()))
+    })
+}
+
+pub(super) fn factorize_cholesky<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = upload::<V, O>(device);
+    uploaded();
+    let plan = Ic0Plan::new(&a).expect("plan");
+    Box::new(move || Ok(download_csr(plan.factorize(&a)?)))
+}
+
+pub(super) fn factorize_cholesky_into<V: Value, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
+    let a = upload::<V, O>(device);
+    uploaded();
+    let plan = Ic0Plan::new(&a).expect("plan");
+    let factor = plan.factorize(&a).expect("a factor");
+    Box::new(move || {
+        plan.factorize_into(&a, &factor)?;
+        Ok(download_csr(factor.clone()))
     })
 }

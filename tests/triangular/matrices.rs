@@ -12,10 +12,10 @@ pub(super) fn with_entries<V: Value, O: Offset>(
     positions.sort_unstable();
     positions.dedup();
     let mut lengths = vec![0; n];
-    positions.iter().for_each(|&(row, column)| {
+    for &(row, column) in &positions {
         lengths[row] += 1;
         lengths[column] += usize::from(row != column);
-    });
+    }
     let triplets = positions.into_iter().map(|(row, column)| {
         let number = ((row * 31 + column * 17 + 5) % 41) as f64 / 41.0 - 0.4;
         let value =

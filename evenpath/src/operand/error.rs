@@ -188,6 +188,31 @@ pub enum OpError {
         /// The first such row.
         row: usize,
     },
+    /// A factorization has no valid pivot in a row: it is zero or, of a Cholesky factorization, not positive.
+    #[error(
+        "the factorization breaks down in row {row}: its pivot is not valid; a shift of the diagonal may help"
+    )]
+    Breakdown {
+        /// The first such row.
+        row: usize,
+    },
+    /// The shift of a factorization is negative, infinite or no number.
+    #[error("the shift of the diagonal is {shift}, but must be finite and not negative")]
+    Shift {
+        /// The shift.
+        shift: f64,
+    },
+    /// A matrix does not have the pattern that a plan was made for.
+    #[error(
+        "{operand} does not have the pattern of the plan, which takes only matrices that share it, such as copies"
+    )]
+    PatternOfPlan {
+        /// Name of the matrix, such as `A`.
+        operand: &'static str,
+    },
+    /// A result would overwrite the values that it is computed from.
+    #[error("the factors have the values of A itself: make a copy of it for them")]
+    SameValues,
     /// A vertex does not exist.
     #[error("vertex {vertex} is out of range: the graph has {vertices} vertices")]
     VertexOutOfRange {

@@ -125,7 +125,7 @@ impl<V: Float, O: Offset> SolveByTickets<V, O> {
     }
 }
 
-/// What becomes of a unit's sum.
+/// Use of a unit's sum.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     /// It is passed on.

@@ -2,7 +2,7 @@ use super::sums::row_sum;
 use super::triangle::Triangle;
 use crate::{Offset, Value, parallel};
 
-/// Rows of a level for a task.
+/// Minimum number of rows of a task.
 const ROWS: usize = 1 << 9;
 
 /// Solves a triangular system with `x` for the right-hand side, times `alpha`, and then the solution. The arrays are those of the

@@ -4,7 +4,7 @@ use evenpath_kernels::triangular::{MAX_UNCUT, PIECE_LEN};
 
 use crate::Value;
 
-/// Most lanes of a row.
+/// Maximum number of lanes of a row.
 const MAX_LANES: usize = 32;
 
 /// Returns the sum of the terms of a row. Terms of long rows are summed in pieces first.

@@ -2,9 +2,9 @@ use std::ops::Range;
 
 use crate::{Offset, Value, parallel};
 
-/// Rows of a task.
+/// Minimum number of rows of a task.
 const ROWS: usize = 1 << 12;
-/// Mean number of rows of a level from which on levels are solved by several threads.
+/// Minimum number of rows of a level, in the mean, for which several threads solve them.
 const WIDE_LEVEL: usize = 1 << 12;
 
 /// The entries of a triangle in each row, the diagonal left out, and the levels of the rows.

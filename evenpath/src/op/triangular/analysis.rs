@@ -47,7 +47,7 @@ impl<O: Offset> Analysis<O> {
         let lanes = lanes(rows, count);
         check_countable("a list of rows and pieces", rows.saturating_add(pieces))?;
         let levels = find_levels(pattern, &entries, if pieces > 0 { 32 } else { lanes })?;
-        let [steps, first_pieces, piece_rows] = number_pieces(device, &entries, levels, pieces)?;
+        let Cuts { steps, first_pieces, piece_rows } = number_pieces(device, &entries, levels, pieces)?;
         let numbers = vector::iota(device, (rows + pieces) as u32)?;
         let (steps, units) = sort::pairs(Pairs::new(&steps, &numbers), by_step(rows, pieces))?;
         let last = if rows == 0 { 0 } else { steps.get(rows + pieces - 1)? as usize };
@@ -105,17 +105,26 @@ fn by_step(rows: usize, pieces: usize) -> SortOptions {
     SortOptions::default().with_bits(0..usize::BITS - most.leading_zeros())
 }
 
-/// Returns the steps of rows and pieces, the first piece of each row that is cut, and the row of each piece. Without pieces, levels are
-/// the steps.
+/// The pieces of long rows.
+struct Cuts {
+    /// The steps of rows and, after them, of pieces.
+    steps: DeviceVec<u32>,
+    /// The first piece of each row that is cut; empty if there is none.
+    first_pieces: DeviceVec<u32>,
+    /// The row of each piece.
+    piece_rows: DeviceVec<u32>,
+}
+
+/// Numbers the pieces of long rows. Without pieces, levels are the steps.
 fn number_pieces<O: Offset>(
     device: &Device,
     entries: &Entries<O>,
     levels: DeviceVec<u32>,
     pieces: usize,
-) -> Result<[DeviceVec<u32>; 3], OpError> {
+) -> Result<Cuts, OpError> {
     let mut piece_rows = device.uninitialized(pieces)?;
     if pieces == 0 {
-        return Ok([levels, device.uninitialized(0)?, piece_rows]);
+        return Ok(Cuts { steps: levels, first_pieces: device.uninitialized(0)?, piece_rows });
     }
     let rows = levels.len();
     let launch = device.kernel().threads(rows)?;
@@ -132,7 +141,7 @@ fn number_pieces<O: Offset>(
     // SAFETY: there are a level and an element for each row, elements for the pieces, whose number was counted, and a word that is
     // zero; buffers are freed in the stream's order.
     unsafe { launch.launch(kernel) }?;
-    Ok([steps, first_pieces, piece_rows])
+    Ok(Cuts { steps, first_pieces, piece_rows })
 }
 
 /// Returns the entries of units in their order.

@@ -17,11 +17,11 @@ use crate::{Offset, Value};
 const TICKET_BLOCK: u32 = 128;
 /// Systems that a block solves at once where there are several.
 const SYSTEMS_AT_ONCE: usize = 4;
-/// Threads of a step up to which one block goes through it, with the steps beside it.
+/// Maximum number of threads of a step that one block goes through, with the steps beside it.
 const THIN_STEP: usize = 2048;
-/// Threads of a launch by levels, in the mean, from which on the plan chooses that.
+/// Minimum number of threads of a launch, in the mean, for which levels are wide.
 const WIDE_LAUNCH: usize = 1 << 17;
-/// Maximum number of levels that one block goes through by the plan's choice.
+/// Maximum number of levels, unless they are wide, for the choice of a method by levels.
 const FEW_LEVELS: usize = 4;
 
 /// Solves with one triangle.
@@ -72,7 +72,6 @@ impl<V: Value, O: Offset> Kernels<V, O> {
         let launches = match method {
             TriangularMethod::Tickets => None,
             TriangularMethod::Levels => Some(launches(&analysis)?),
-            // As many levels as that are never solved level by level.
             TriangularMethod::Auto if analysis.levels > FEW_LEVELS && !may_be_wide(&analysis) => None,
             TriangularMethod::Auto => {
                 Some(launches(&analysis)?).filter(|launches| is_fast(&analysis, launches))

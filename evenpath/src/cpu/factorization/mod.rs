@@ -1,0 +1,9 @@
+//! Incomplete factorizations without fill.
+
+mod cholesky;
+mod lu;
+mod rows;
+
+pub(crate) use cholesky::factorize_cholesky;
+pub(crate) use lu::factorize_lu;
+pub(crate) use rows::FactorizedRows;

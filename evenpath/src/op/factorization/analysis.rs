@@ -1,0 +1,189 @@
+//! The rows of factors, in the order of levels.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use evenpath_kernels::factorization::FactorRows;
+
+use super::info::FactorizationPlanInfo;
+use crate::cpu::FactorizedRows;
+use crate::device::{Device, DeviceError, DeviceVec, Event};
+use crate::format::DeviceCsr;
+use crate::format::canonical::check_canonical;
+use crate::format::csr::DevicePattern;
+use crate::op::triangular::entries::{Entries, Found, MAX_ROWS, find_entries, find_levels};
+use crate::op::triangular::lanes::lanes;
+use crate::operand::check::check_shape;
+use crate::operand::{OpError, Pairs};
+use crate::sequence::sort::{self, SortOptions};
+use crate::sequence::vector;
+use crate::{Entry, Offset, Value, parallel};
+
+/// The pattern of factors, analyzed, and the outcome of the last factorization.
+pub(super) struct FactorAnalysis<O: Offset> {
+    pattern: Arc<DevicePattern<O>>,
+    rows: Rows<O>,
+    events: (Event, Event),
+}
+
+enum Rows<O: Offset> {
+    Cpu {
+        /// The place of the diagonal of each row.
+        diagonals: Vec<O>,
+        /// The first row that broke down.
+        breakdown: Mutex<Option<usize>>,
+    },
+    Kernels(Box<OnDevice<O>>),
+}
+
+/// Rows on a device with kernels.
+struct OnDevice<O: Offset> {
+    entries: Entries<O>,
+    /// The rows in the order of levels.
+    order: DeviceVec<u32>,
+    levels: usize,
+    state: Mutex<State>,
+}
+
+/// Memory of one factorization at a time.
+struct State {
+    completed: DeviceVec<u32>,
+    drawn: DeviceVec<u64>,
+    found: DeviceVec<u64>,
+}
+
+/// Checks that a matrix is square, canonical and not too large. Waits for the device the first time.
+pub(super) fn check_matrix<V: Entry, O: Offset>(a: &DeviceCsr<V, O>) -> Result<(), OpError> {
+    a.device().check_threads()?;
+    let rows = a.nrows();
+    check_shape("A", a.shape(), (rows, rows))?;
+    if rows > MAX_ROWS {
+        return Err(OpError::TooLong { what: "a factorization", len: rows, limit: MAX_ROWS });
+    }
+    check_canonical("A", a.pattern())
+}
+
+impl<O: Offset> FactorAnalysis<O> {
+    /// Analyzes the pattern of factors, of which that below the diagonal counts. `start` is when the analysis began. Waits for the
+    /// device.
+    pub(super) fn new(pattern: &Arc<DevicePattern<O>>, start: Event) -> Result<Self, OpError> {
+        let device = pattern.row_offsets.device();
+        let rows = match pattern.host_arrays() {
+            Some(arrays) => Rows::Cpu { diagonals: diagonals(arrays)?, breakdown: Mutex::default() },
+            None => Self::for_kernels(pattern)?,
+        };
+        Ok(Self { pattern: Arc::clone(pattern), rows, events: (start, device.record()?) })
+    }
+
+    fn for_kernels(pattern: &DevicePattern<O>) -> Result<Rows<O>, OpError> {
+        let (rows, device) = (pattern.rows, pattern.row_offsets.device());
+        let (entries, Found { missing, count, pieces }) = find_entries(pattern, false)?;
+        if let Some(row) = missing {
+            return Err(OpError::MissingDiagonal { operand: "A", row });
+        }
+        let lanes = if pieces > 0 { 32 } else { lanes(rows, count) };
+        let levels = find_levels(pattern, &entries, lanes)?;
+        let numbers = vector::iota(device, rows as u32)?;
+        let bits = SortOptions::default().with_bits(0..usize::BITS - rows.leading_zeros());
+        let (levels, order) = sort::pairs(Pairs::new(&levels, &numbers), bits)?;
+        let levels = if rows == 0 { 0 } else { levels.get(rows - 1)? as usize };
+        let state =
+            State { completed: device.zeros(rows)?, drawn: device.zeros(1)?, found: device.zeros(1)? };
+        Ok(Rows::Kernels(Box::new(OnDevice { entries, order, levels, state: Mutex::new(state) })))
+    }
+
+    pub(super) fn device(&self) -> &Device {
+        self.pattern.row_offsets.device()
+    }
+
+    /// The pattern of the factors.
+    pub(super) fn pattern(&self) -> &Arc<DevicePattern<O>> {
+        &self.pattern
+    }
+
+    /// Checks that a matrix, named in errors, has the given pattern, that of the plan.
+    pub(super) fn check_pattern<V: Entry>(
+        (operand, matrix): (&'static str, &DeviceCsr<V, O>),
+        pattern: &Arc<DevicePattern<O>>,
+    ) -> Result<(), OpError> {
+        if Arc::ptr_eq(matrix.pattern(), pattern) { Ok(()) } else { Err(OpError::PatternOfPlan { operand }) }
+    }
+
+    /// The rows on the CPU, and where to note the first that breaks down.
+    pub(super) fn on_cpu(&self) -> Option<(FactorizedRows<'_, O>, MutexGuard<'_, Option<usize>>)> {
+        let Rows::Cpu { diagonals, breakdown } = &self.rows else { return None };
+        let (row_offsets, column_indices) = self.pattern.host_arrays()?;
+        let rows = FactorizedRows { row_offsets, column_indices, diagonals };
+        Some((rows, breakdown.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Calls `launch` with the rows as a kernel argument, for one factorization; does nothing on the CPU.
+    pub(super) fn with_rows(
+        &self,
+        launch: impl FnOnce(FactorRows<O>) -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        let Rows::Kernels(on_device) = &self.rows else { return Ok(()) };
+        let OnDevice { entries, order, state, .. } = &**on_device;
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.found.set_zero()?;
+        let State { completed, drawn, found } = &mut *state;
+        launch(FactorRows {
+            pattern: self.pattern.view(),
+            entries: entries.view(),
+            order: order.as_global(),
+            completed: completed.as_global_mut(),
+            drawn: drawn.as_global_mut(),
+            found: found.as_global_mut(),
+        })
+    }
+
+    /// Checks that the last factorization has not broken down. Waits for the device.
+    pub(super) fn check_pivots(&self) -> Result<(), OpError> {
+        self.device().refuse_in_graph("the host waits for the row of a pivot")?;
+        let row = match &self.rows {
+            Rows::Cpu { breakdown, .. } => *breakdown.lock().unwrap_or_else(PoisonError::into_inner),
+            Rows::Kernels(on_device) => {
+                let found: u64 =
+                    on_device.state.lock().unwrap_or_else(PoisonError::into_inner).found.get(0)?;
+                (found > 0).then_some(!found as usize)
+            }
+        };
+        row.map_or(Ok(()), |row| Err(OpError::Breakdown { row }))
+    }
+
+    /// Costs of a plan that holds so many bytes besides. Waits for the analysis.
+    pub(super) fn info(&self, other_bytes: u64) -> Result<FactorizationPlanInfo, DeviceError> {
+        let (start, end) = &self.events;
+        let analysis_ms = end.elapsed_since(start)?;
+        let (levels, own) = match &self.rows {
+            Rows::Cpu { diagonals, .. } => (0, size_of_val(&diagonals[..]) as u64),
+            Rows::Kernels(on_device) => {
+                let OnDevice { entries, order, levels, state } = &**on_device;
+                let State { completed, drawn, found } =
+                    &*state.lock().unwrap_or_else(PoisonError::into_inner);
+                let words = [&entries.lengths, order, completed].map(DeviceVec::bytes).iter().sum::<u64>();
+                (*levels, words + entries.begins.bytes() + drawn.bytes() + found.bytes())
+            }
+        };
+        Ok(FactorizationPlanInfo { levels, workspace_bytes: own + other_bytes, analysis_ms })
+    }
+}
+
+/// Returns the place of the diagonal of each row.
+fn diagonals<O: Offset>((row_offsets, column_indices): (&[O], &[u32])) -> Result<Vec<O>, OpError> {
+    const ROWS: usize = 1 << 12;
+    let rows = row_offsets.len().saturating_sub(1);
+    let place = |row: usize| {
+        let (start, end) = (row_offsets[row].to_usize(), row_offsets[row + 1].to_usize());
+        let at = column_indices[start..end].binary_search(&(row as u32)).ok()?;
+        O::try_from_usize(start + at)
+    };
+    if let Some(row) = parallel::first(rows, ROWS, |mut rows| rows.find(|&row| place(row).is_none())) {
+        return Err(OpError::MissingDiagonal { operand: "A", row });
+    }
+    Ok(parallel::map(rows, ROWS, |row| place(row).unwrap_or_default()))
+}
+
+/// The factor of the diagonal for a shift.
+pub(super) fn diagonal_factor<V: Value>(shift: f64) -> V {
+    V::from_f64(1.0 + shift)
+}

@@ -1,0 +1,12 @@
+//! Incomplete factorizations of sparse matrices.
+
+mod analysis;
+mod cholesky;
+mod info;
+mod lu;
+mod options;
+
+pub use cholesky::Ic0Plan;
+pub use info::FactorizationPlanInfo;
+pub use lu::Ilu0Plan;
+pub use options::FactorizationOptions;

@@ -1,0 +1,7 @@
+//! Incomplete factorizations, on every device.
+
+mod cholesky;
+mod lu;
+mod matrices;
+mod refused;
+mod reuse;
