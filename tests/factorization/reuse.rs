@@ -1,5 +1,9 @@
 //! New values, graphs, and blocks in any order.
 
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
 use evenpath::device::{BlockOrder, MemoryOrder, SimulatedOptions};
 use evenpath::factorization::{Ic0Plan, Ilu0Plan};
 use evenpath::triangular::{Triangle, TriangularOptions};
@@ -97,5 +101,28 @@ fn blocks_run_in_any_order() {
                 .with_resident_blocks(2);
             assert!(on(&Device::simulated(options)) == expected, "{name}, seed {seed}");
         }
+    }
+}
+
+#[test]
+fn matrices_are_factorized_into_each_other_by_two_threads() {
+    let a = matrix("a grid");
+    for DeviceUnderTest { device, .. } in devices() {
+        let one = device.upload(&a).expect("upload");
+        let other = one.copy().expect("a copy");
+        let (sender, ends) = mpsc::channel();
+        // The threads would outlive a scope that waits for them, if they waited for each other.
+        for (from, to) in [(one.clone(), other.clone()), (other, one)] {
+            let (sender, plan) = (sender.clone(), Ilu0Plan::new(&from).expect("a plan"));
+            thread::spawn(move || {
+                let result = (0..50).try_for_each(|_| plan.factorize_into(&from, &to));
+                sender.send(result).expect("a test that waits");
+            });
+        }
+        for _ in 0..2 {
+            let result = ends.recv_timeout(Duration::from_mins(2)).expect("threads that end");
+            result.expect("factors");
+        }
+        device.synchronize().expect("no fault");
     }
 }

@@ -80,6 +80,20 @@ impl<V: Entry> MatrixValues<V> {
         self.replace(|vector| vector.device().uninitialized(vector.len()), write)
     }
 
+    /// Replaces all values by `write`, which gets those of `source`; otherwise like [`write`](Self::write). The locks of both are taken in
+    /// the order of their addresses, so that two threads that write two matrices, each from the other, do not wait for each other forever.
+    pub(crate) fn write_from<E: Into<OpError>>(
+        &self,
+        source: &Self,
+        write: impl FnOnce(&DeviceSlice<V>, &mut DeviceSlice<V>) -> Result<(), E>,
+    ) -> Result<(), OpError> {
+        let before = (std::ptr::from_ref(source) < std::ptr::from_ref(self)).then(|| source.now());
+        self.write(|target| {
+            let values = before.unwrap_or_else(|| source.now());
+            write(&values, target)
+        })
+    }
+
     /// Changes the values by `change`, which gets the current ones, and updates the copies; as
     /// [`write`](Self::write), with its errors.
     pub(crate) fn change<E: Into<OpError>>(

@@ -80,7 +80,7 @@ impl<O: Offset> Ilu0Plan<O> {
         FactorAnalysis::check_pattern(("A", a), self.analysis.pattern())?;
         self.analysis.device().refuse_in_graph("the host waits for the row of a pivot")?;
         let mut values = self.analysis.device().uninitialized(a.nnz())?;
-        self.run(a, &mut values)?;
+        self.run(&a.values_now(), &mut values)?;
         self.analysis.check_pivots()?;
         Ok(DeviceCsr::from_valid(a.pattern().clone(), values))
     }
@@ -100,15 +100,15 @@ impl<O: Offset> Ilu0Plan<O> {
     ) -> Result<(), OpError> {
         FactorAnalysis::check_pattern(("A", a), self.analysis.pattern())?;
         FactorAnalysis::check_pattern(("the matrix of the factors", factors), self.analysis.pattern())?;
-        if std::ptr::eq(a.shared_values(), factors.shared_values()) {
+        let (source, target) = (a.shared_values(), factors.shared_values());
+        if std::ptr::eq(source, target) {
             return Err(OpError::SameValues);
         }
-        factors.shared_values().write(|values| self.run(a, values))
+        target.write_from(source, |values, factors| self.run(values, factors))
     }
 
-    fn run<V: Value>(&self, a: &DeviceCsr<V, O>, factors: &mut DeviceSlice<V>) -> Result<(), OpError> {
+    fn run<V: Value>(&self, values: &DeviceSlice<V>, factors: &mut DeviceSlice<V>) -> Result<(), OpError> {
         let diagonal = diagonal_factor::<V>(self.options.shift);
-        let values = a.values_now();
         if let Some((rows, mut breakdown)) = self.analysis.on_cpu() {
             if let (Some(values), Some(factors)) = (values.host_slice(), factors.host_slice_mut()) {
                 factors.copy_from_slice(values);
@@ -116,7 +116,7 @@ impl<O: Offset> Ilu0Plan<O> {
             }
             return Ok(());
         }
-        let launch = a.device().kernel().warps(a.nrows())?;
+        let launch = values.device().kernel().warps(self.analysis.pattern().rows)?;
         self.analysis.with_rows(|rows| {
             let matrix = values.as_global();
             let kernel = FactorizeLu { rows, matrix, factors: factors.as_global_mut(), diagonal };
