@@ -8,4 +8,5 @@ mod sums;
 mod tile;
 
 pub use fixup::BatchFixup;
-pub use tile::{BatchTile, BATCH_AT_ONCE};
+pub use sums::BATCH_AT_ONCE;
+pub use tile::BatchTile;

@@ -2,12 +2,14 @@
 
 use evenpath_simt::{device, thread, Arena, Float, Global, Shared};
 
-use super::tile::BATCH_AT_ONCE;
 use crate::block::merge_path::search_rows;
 use crate::block::segmented_scan::SegmentedScan;
 use crate::spmv::PathTile;
 use crate::unroll::unroll;
 use crate::Offset;
+
+/// Matrices that a block multiplies at once.
+pub const BATCH_AT_ONCE: usize = 4;
 
 /// Shared memory of [`BatchSums`] for tiles of `items`.
 pub(super) const fn batch_sums_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {

@@ -1,13 +1,10 @@
 use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
 
-use super::sums::{batch_sums_bytes, BatchSums};
+use super::sums::{batch_sums_bytes, BatchSums, BATCH_AT_ONCE};
 use crate::spmv::PathTile;
 use crate::unroll::unroll;
 use crate::update::Update;
 use crate::{GlobalPattern, Offset};
-
-/// Matrices that a block multiplies at once.
-pub const BATCH_AT_ONCE: usize = 4;
 
 kernel! {
     /// Multiplies by x: one block for each tile of row ends and nonzeros, and [`BATCH_AT_ONCE`] matrices. Writes the rows of y that end in
