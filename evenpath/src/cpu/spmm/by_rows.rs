@@ -76,7 +76,8 @@ unsafe fn copy_rows<I: SumInstructions, T: Storage>(
     if column_stride == 1 {
         for (row, copy) in copy.chunks_mut(columns).enumerate() {
             let b = &b.values[(first + row) * row_stride..][..columns];
-            copy.iter_mut().zip(b).for_each(widen);
+            // SAFETY: guaranteed by the caller.
+            unsafe { I::widen_all(b, copy) };
         }
         return;
     }

@@ -4,6 +4,8 @@ mod blocks;
 mod bsr;
 mod by_rows;
 mod dense;
+#[cfg(target_arch = "x86_64")]
+mod halves;
 mod instructions;
 mod product;
 mod rows;

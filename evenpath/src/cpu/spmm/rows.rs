@@ -83,11 +83,15 @@ impl<S: Storage + WidenTo<Compute<T>>, T: Storage, O: Offset> CpuSpmmOperands<'_
                             let products = &mut products[..own.len()];
                             // SAFETY: guaranteed by the caller.
                             unsafe { self.products::<I>(row, first, products) };
-                            // SAFETY: guaranteed by the caller.
-                            let update = |(c, product): (&mut T, &mut _)| unsafe {
-                                self.update::<I>(c, *product);
-                            };
-                            c.iter_mut().zip(products).for_each(update);
+                            if self.beta == Compute::<T>::ZERO {
+                                // SAFETY: guaranteed by the caller.
+                                unsafe { I::narrow_all(products, c) };
+                                continue;
+                            }
+                            for (c, &mut product) in c.iter_mut().zip(products) {
+                                // SAFETY: guaranteed by the caller.
+                                unsafe { self.update::<I>(c, product) };
+                            }
                         }
                     }
                     DenseRowsMut::Columns(columns) => {

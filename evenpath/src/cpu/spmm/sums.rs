@@ -48,6 +48,30 @@ pub(super) trait SumInstructions {
     unsafe fn narrow<T: Storage>(value: Compute<T>) -> T {
         T::narrow(value)
     }
+
+    /// [Widens](Self::widen) the values of a slice to another of the same length.
+    ///
+    /// # Safety
+    /// The machine has the instructions.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn widen_all<T: Storage>(values: &[T], wide: &mut [Compute<T>]) {
+        for (wide, value) in wide.iter_mut().zip(values) {
+            *wide = value.widen();
+        }
+    }
+
+    /// [Rounds](Self::narrow) the values of a slice to another of the same length.
+    ///
+    /// # Safety
+    /// The machine has the instructions.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn narrow_all<T: Storage>(wide: &[Compute<T>], values: &mut [T]) {
+        for (value, &wide) in values.iter_mut().zip(wide) {
+            *value = T::narrow(wide);
+        }
+    }
 }
 
 /// Instructions that every machine has.

@@ -1,18 +1,18 @@
 //! Sums with the vector instructions of x86-64: a register holds neighboring columns, and a row's sums stay in registers.
 
 use std::arch::x86_64::{
-    __m256, __m256d, __m512, __m512d, _MM_FROUND_TO_NEAREST_INT, _mm_cvtph_ps, _mm_cvtps_ph,
-    _mm_cvtsi32_si128, _mm_cvtsi128_si32, _mm_cvtss_f32, _mm_set_ss, _mm256_fmadd_pd, _mm256_fmadd_ps,
-    _mm256_loadu_pd, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_maskload_pd, _mm256_maskload_ps,
-    _mm256_maskstore_pd, _mm256_maskstore_ps, _mm256_mul_pd, _mm256_mul_ps, _mm256_set1_pd, _mm256_set1_ps,
-    _mm256_setzero_pd, _mm256_setzero_ps, _mm256_storeu_pd, _mm256_storeu_ps, _mm512_fmadd_pd,
-    _mm512_fmadd_ps, _mm512_loadu_pd, _mm512_loadu_ps, _mm512_mask_storeu_pd, _mm512_mask_storeu_ps,
-    _mm512_maskz_loadu_pd, _mm512_maskz_loadu_ps, _mm512_mul_pd, _mm512_mul_ps, _mm512_set1_pd,
-    _mm512_set1_ps, _mm512_setzero_pd, _mm512_setzero_ps, _mm512_storeu_pd, _mm512_storeu_ps,
+    __m256, __m256d, __m512, __m512d, _mm256_fmadd_pd, _mm256_fmadd_ps, _mm256_loadu_pd, _mm256_loadu_ps,
+    _mm256_loadu_si256, _mm256_maskload_pd, _mm256_maskload_ps, _mm256_maskstore_pd, _mm256_maskstore_ps,
+    _mm256_mul_pd, _mm256_mul_ps, _mm256_set1_pd, _mm256_set1_ps, _mm256_setzero_pd, _mm256_setzero_ps,
+    _mm256_storeu_pd, _mm256_storeu_ps, _mm512_fmadd_pd, _mm512_fmadd_ps, _mm512_loadu_pd, _mm512_loadu_ps,
+    _mm512_mask_storeu_pd, _mm512_mask_storeu_ps, _mm512_maskz_loadu_pd, _mm512_maskz_loadu_ps,
+    _mm512_mul_pd, _mm512_mul_ps, _mm512_set1_pd, _mm512_set1_ps, _mm512_setzero_pd, _mm512_setzero_ps,
+    _mm512_storeu_pd, _mm512_storeu_ps,
 };
 
 use evenpath_simt::{ScalarType, WidenTo, Words};
 
+use super::halves::{narrow_f16, narrow_halves, widen_f16, widen_halves};
 use super::sums::{PortableSums, RowOfA, SumInstructions};
 use crate::{Compute, Scalar, Storage, Value, f16};
 
@@ -86,21 +86,32 @@ impl<I: Registers> SumInstructions for I {
         // SAFETY: guaranteed by the caller.
         bytemuck::cast(unsafe { narrow_f16(bytemuck::cast(value)) })
     }
-}
 
-/// Converts by one instruction.
-#[inline]
-#[target_feature(enable = "f16c")]
-fn widen_f16(value: f16) -> f32 {
-    _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(i32::from(value.to_bits()))))
-}
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn widen_all<T: Storage>(values: &[T], wide: &mut [Compute<T>]) {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            if T::TYPE == ScalarType::F16 {
+                widen_halves(bytemuck::cast_slice(values), bytemuck::cast_slice_mut(wide));
+            } else {
+                PortableSums::widen_all(values, wide);
+            }
+        }
+    }
 
-/// Rounds to nearest, of two to the even one, like [`Stored::narrow`](evenpath_simt::Stored::narrow), with the same NaN.
-#[inline]
-#[target_feature(enable = "f16c")]
-fn narrow_f16(value: f32) -> f16 {
-    let rounded = _mm_cvtsi128_si32(_mm_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm_set_ss(value))) as u16;
-    f16::from_bits(if value.is_nan() { 0x7fff } else { rounded })
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn narrow_all<T: Storage>(wide: &[Compute<T>], values: &mut [T]) {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            if T::TYPE == ScalarType::F16 {
+                narrow_halves(bytemuck::cast_slice(wide), bytemuck::cast_slice_mut(values));
+            } else {
+                PortableSums::narrow_all(wide, values);
+            }
+        }
+    }
 }
 
 /// Maximum number of registers for sums: there are 16, and each product needs some.
@@ -346,30 +357,3 @@ register!(
     |from| _mm512_maskz_loadu_ps(mask_512!(u16, count), from),
     |sum, to| _mm512_mask_storeu_ps(to, mask_512!(u16, count), sum)
 );
-
-#[cfg(test)]
-mod tests {
-    use evenpath_simt::Stored;
-
-    use super::*;
-
-    #[test]
-    fn halves_are_converted_as_by_portable_code() {
-        if !is_x86_feature_detected!("f16c") {
-            return;
-        }
-        for bits in 0..=u16::MAX {
-            let half = f16::from_bits(bits);
-            // SAFETY: the machine has the instructions.
-            let (wide, expected) = (unsafe { Avx2Sums::widen::<f16, f32>(half) }, half.widen());
-            assert!(wide.to_bits() == expected.to_bits() || half.is_nan() && wide.is_nan(), "{bits:#x}");
-            // Below, between, and at each half, and between it and the next.
-            let steps = [0_u32, 1, 0xfff, 0x1000, 0x1001, 0x1fff];
-            for value in steps.map(|step| f32::from_bits(expected.to_bits().wrapping_add(step))) {
-                // SAFETY: the machine has the instructions.
-                let narrow: f16 = unsafe { Avx2Sums::narrow(value) };
-                assert_eq!(narrow.to_bits(), <f16 as Stored>::narrow(value).to_bits(), "{value:e}");
-            }
-        }
-    }
-}
