@@ -6,12 +6,12 @@ use parking_lot::Mutex;
 
 use super::DeviceCsr;
 use super::csr::DevicePattern;
-use super::transpose::{Transpose, by_column, check_countable, transpose};
+use super::transpose::{Transpose, check_countable, transpose};
 use super::values::{CopyState, ValueCopy};
 use crate::device::{DeviceKind, DeviceVec};
-use crate::operand::{OpError, Pairs};
-use crate::sequence::{sort, vector};
-use crate::{Offset, Scalar, cpu};
+use crate::operand::OpError;
+use crate::sequence::vector;
+use crate::{CsrView, Offset, Scalar, cpu};
 
 /// The transpose of a matrix. Its values are those of the matrix when it is [`current`](Self::current).
 pub(crate) struct TransposedCopy<V: Scalar, O: Offset> {
@@ -74,23 +74,24 @@ impl<V: Scalar, O: Offset> TransposedCopy<V, O> {
     }
 }
 
-/// Computes the transpose and its permutation on the CPU.
+/// Computes the transpose and its permutation on the CPU: the permutation is the transposed numbers of the nonzeros.
 fn transpose_on_cpu<V: Scalar, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     values: &DeviceVec<V>,
 ) -> Result<Transpose<V, O>, OpError> {
     let nonzeros = check_countable(matrix)?;
     let (device, pattern) = (matrix.device(), matrix.pattern());
-    let numbers = vector::iota(device, nonzeros)?;
-    let columns = Pairs::new(&pattern.column_indices, &numbers);
-    let (_, permutation) = sort::pairs(columns, by_column(pattern.cols))?;
-    let transposed = match pattern.host_view(values) {
-        Some(view) => view.transpose()?,
-        None => return Err(OpError::NotOfPlan),
+    let Some((row_offsets, column_indices)) = pattern.host_arrays() else {
+        unreachable!("the CPU's buffers are the host's")
     };
-    let (row_offsets, column_indices, values) = transposed.into_parts();
+    let numbers = cpu::iota(nonzeros);
+    let numbered = CsrView::from_valid(pattern.rows, pattern.cols, row_offsets, column_indices, &numbers);
+    let (row_offsets, column_indices, permutation) = numbered.transpose()?.into_parts();
+    let mut own = device.uninitialized(values.len())?;
+    if let (Some(values), Some(own)) = (values.host_slice(), own.host_slice_mut()) {
+        cpu::copy_at(values, &permutation, own);
+    }
     let (row_offsets, column_indices) = (device.adopt(row_offsets)?, device.adopt(column_indices)?);
     let pattern = DevicePattern::new(pattern.cols, pattern.rows, row_offsets, column_indices);
-    let matrix = DeviceCsr::from_valid(pattern, device.adopt(values)?);
-    Ok(Transpose { matrix, permutation })
+    Ok(Transpose { matrix: DeviceCsr::from_valid(pattern, own), permutation: device.adopt(permutation)? })
 }

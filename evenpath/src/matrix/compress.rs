@@ -7,7 +7,7 @@ use super::check_threads;
 use super::{Csr, MatrixError};
 use crate::memory::{try_copy, try_zeroed};
 use crate::parallel::{self, Slots};
-use crate::{Offset, Scalar};
+use crate::{Entry, Offset};
 
 /// Entries per task.
 const GRAIN: usize = grain(1 << 15);
@@ -30,7 +30,7 @@ struct PackedTriplet<V> {
     value: V,
 }
 
-impl<V: Scalar> TripletSlices<'_, V> {
+impl<V: Entry> TripletSlices<'_, V> {
     fn iter(&self) -> impl Iterator<Item = PackedTriplet<V>> {
         let indices = self.rows.iter().zip(self.columns);
         indices.zip(self.values).map(|((&row, &column), &value)| PackedTriplet { row, column, value })
@@ -52,7 +52,7 @@ impl<V: Scalar> TripletSlices<'_, V> {
 /// # Errors
 ///
 /// If there is too little memory for the matrix: few entries can have very many rows.
-pub(super) fn compress<V: Scalar, O: Offset>(
+pub(super) fn compress<V: Entry, O: Offset>(
     rows: usize,
     cols: usize,
     entries: TripletSlices<'_, V>,
@@ -113,7 +113,7 @@ fn write_sorted_offsets<O: Offset>(row_of_entry: &[u32], row_offsets: &mut [O]) 
 
 /// Sorts one bucket by row. `ends` is zeroed and receives the row ends; its first row is `first_row`. `base` is the number
 /// of entries before the bucket.
-fn counting_sort<V: Scalar, O: Offset>(
+fn counting_sort<V: Entry, O: Offset>(
     entries: &[PackedTriplet<V>],
     first_row: usize,
     base: usize,
@@ -158,11 +158,7 @@ impl Buckets {
     }
 
     /// Distributes the entries to their buckets, stably, and returns where each bucket starts.
-    fn fill<V: Scalar>(
-        &self,
-        entries: TripletSlices<'_, V>,
-        bucketed: &mut [PackedTriplet<V>],
-    ) -> Vec<usize> {
+    fn fill<V: Entry>(&self, entries: TripletSlices<'_, V>, bucketed: &mut [PackedTriplet<V>]) -> Vec<usize> {
         let mut cursors = parallel::map(entries.rows.len().div_ceil(GRAIN), 1, |chunk| {
             let mut counts = vec![0; self.count];
             for &row in entries.chunk(chunk).rows {

@@ -6,7 +6,7 @@ use super::compress::{self, TripletSlices};
 use super::{Csr, CsrView, MatrixError, blocks, validate};
 use crate::memory::try_zeroed;
 use crate::parallel::{self, Slots};
-use crate::{Offset, Scalar};
+use crate::{Entry, Offset};
 
 /// Nonzeros that are worth a part of their own.
 const GRAIN: usize = blocks::grain(1 << 15);
@@ -20,7 +20,7 @@ const CACHED: usize = 1 << 21;
 /// Rows that are read to find the average.
 const SAMPLED_ROWS: usize = 256;
 
-impl<V: Scalar, O: Offset> CsrView<'_, V, O> {
+impl<V: Entry, O: Offset> CsrView<'_, V, O> {
     /// Returns Aᵀ, for A of m rows and n columns a matrix of n rows and m columns. Its rows are sorted; it
     /// has duplicates only if A has.
     ///
