@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::spmm::{ByRows, Dense};
+use super::vector::sum_by_halves;
 use crate::{Offset, Storage, Value, parallel};
 
 /// Number of partial sums of an inner product. They are added in the same order for any vector instructions.
@@ -126,14 +127,7 @@ fn inner_product<V: Value>(x: &[V], y: &[V]) -> V {
     for (sum, (&x, &y)) in sums.iter_mut().zip(x_rest.iter().zip(y_rest)) {
         *sum += x * y;
     }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for lane in 0..width {
-            sums[lane] += sums[lane + width];
-        }
-        width /= 2;
-    }
-    sums[0]
+    sum_by_halves(&mut sums)
 }
 
 #[cfg(test)]

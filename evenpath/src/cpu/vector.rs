@@ -80,6 +80,21 @@ pub(super) fn update<V: Value>(y: &mut V, alpha: V, sum: V, beta: V) {
     *y = if beta == V::ZERO { product } else { product + beta * *y };
 }
 
+/// Adds up sums by halves, like the lanes of a warp: the second half to the first, then the second quarter, and so on. Their number is a
+/// power of two.
+#[allow(clippy::inline_always)] // needs the caller's instructions
+#[inline(always)]
+pub(super) fn sum_by_halves<V: Value>(sums: &mut [V]) -> V {
+    let mut half = sums.len() / 2;
+    while half > 0 {
+        for lane in 0..half {
+            sums[lane] += sums[lane + half];
+        }
+        half /= 2;
+    }
+    sums[0]
+}
+
 /// Copies the elements at some positions.
 pub(crate) fn copy_at<T: Copy + Send + Sync>(source: &[T], positions: &[u32], result: &mut [T]) {
     parallel::parts_mut(result, CHUNK, |range, result| {

@@ -4,11 +4,11 @@
 use evenpath_kernels::spadd::CountDescents;
 use evenpath_simt::GlobalMut;
 
-use crate::Offset;
 use crate::device::Device;
 use crate::format::csr::DevicePattern;
 use crate::matrix::first_descent;
 use crate::operand::OpError;
+use crate::{CsrView, Entry, Offset};
 
 /// Checks a pattern; `operand` is the matrix's name. Waits for the device the first time.
 pub(crate) fn check_canonical<O: Offset>(
@@ -50,6 +50,17 @@ pub(crate) fn conclude<O: Offset>(
     }
     let (offsets, columns) = (pattern.row_offsets.download()?, pattern.column_indices.download()?);
     report(operand, pattern, first_descent(&offsets, &columns))
+}
+
+/// Checks a matrix in host memory; `operand` is its name.
+pub(crate) fn check_canonical_on_host<V: Entry, O: Offset>(
+    operand: &'static str,
+    matrix: CsrView<'_, V, O>,
+) -> Result<(), OpError> {
+    match first_descent(matrix.row_offsets(), matrix.column_indices()) {
+        None => Ok(()),
+        Some((row, previous, column)) => Err(OpError::NotCanonical { operand, row, previous, column }),
+    }
 }
 
 fn report<O: Offset>(

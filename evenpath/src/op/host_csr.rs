@@ -2,7 +2,7 @@
 
 use crate::cpu::{RowMerge, Spgemm, SpgemmArrays, SpmvCut, SpmvTiles, in_pool, spmv, write_row_offsets};
 use crate::device::host_zeros;
-use crate::matrix::first_descent;
+use crate::format::canonical::check_canonical_on_host;
 use crate::operand::check::{check_shape, check_slices};
 use crate::operand::{OpError, countable};
 use crate::operation::Elementwise;
@@ -161,10 +161,6 @@ impl<V: Scalar, O: Offset> Csr<V, O> {
 const WIDER: &str = "with row offsets of u64 (try_into_offsets) there is no such limit";
 
 fn check_canonical<V: Scalar, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> Result<(), OpError> {
-    for (operand, matrix) in [("A", a), ("B", b)] {
-        if let Some((row, previous, column)) = first_descent(matrix.row_offsets(), matrix.column_indices()) {
-            return Err(OpError::NotCanonical { operand, row, previous, column });
-        }
-    }
-    Ok(())
+    check_canonical_on_host("A", a.view())?;
+    check_canonical_on_host("B", b.view())
 }

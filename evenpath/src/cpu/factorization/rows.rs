@@ -1,5 +1,6 @@
 use std::ops::Range;
 
+use super::super::vector::sum_by_halves;
 use crate::{CsrView, Offset, Value};
 
 /// Partial sums of an inner product: the lanes of a warp.
@@ -51,12 +52,5 @@ pub(super) fn sum<V: Value>(len: usize, term: impl Fn(usize) -> V) -> V {
     for at in 0..len {
         sums[at % LANES] += term(at);
     }
-    let mut half = LANES / 2;
-    while half > 0 {
-        for lane in 0..half {
-            sums[lane] += sums[lane + half];
-        }
-        half /= 2;
-    }
-    sums[0]
+    sum_by_halves(&mut sums)
 }

@@ -2,6 +2,7 @@
 
 use evenpath_kernels::triangular::{MAX_UNCUT, PIECE_LEN};
 
+use super::super::vector::sum_by_halves;
 use crate::Value;
 
 /// Maximum number of lanes of a row.
@@ -28,12 +29,5 @@ fn lane_sum<V: Value>(lanes: usize, len: usize, term: impl Fn(usize) -> V) -> V 
     for at in 0..len {
         sums[at & (lanes - 1)] += term(at);
     }
-    let mut half = lanes / 2;
-    while half > 0 {
-        for lane in 0..half {
-            sums[lane] += sums[lane + half];
-        }
-        half /= 2;
-    }
-    sums[0]
+    sum_by_halves(&mut sums[..lanes])
 }

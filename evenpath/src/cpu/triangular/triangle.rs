@@ -31,7 +31,8 @@ struct Levels {
 }
 
 impl<O: Offset> Triangle<O> {
-    /// Finds the triangle of a square, canonical pattern. `lanes` returns the number of partial sums for so many rows and entries.
+    /// Finds the triangle of a square, canonical pattern. `lanes` returns the number of partial sums of a row from the numbers of rows and
+    /// entries.
     ///
     /// # Errors
     ///
@@ -47,22 +48,21 @@ impl<O: Offset> Triangle<O> {
             let at = start + column_indices[start..end].partition_point(|&column| (column as usize) < row);
             (at, at < end && column_indices[at] as usize == row)
         };
-        if !is_unit
-            && let Some(row) = parallel::first(rows, ROWS, |mut rows| rows.find(|&row| !diagonal(row).1))
-        {
+        let diagonals = parallel::map(rows, ROWS, diagonal);
+        if !is_unit && let Some(row) = diagonals.iter().position(|&(_, is_there)| !is_there) {
             return Err(row);
         }
-        let bounds = parallel::map(rows, ROWS, |row| {
-            let (at, is_there) = diagonal(row);
+        let entries = |row: usize| {
+            let (at, is_there) = diagonals[row];
             if is_upper {
-                (at + usize::from(is_there), row_offsets[row + 1].to_usize())
+                at + usize::from(is_there)..row_offsets[row + 1].to_usize()
             } else {
-                (row_offsets[row].to_usize(), at)
+                row_offsets[row].to_usize()..at
             }
-        });
-        let lengths: Vec<u32> = bounds.iter().map(|(begin, end)| (end - begin) as u32).collect();
+        };
+        let lengths: Vec<u32> = (0..rows).map(|row| entries(row).len() as u32).collect();
         // None exceeds the number of nonzeros, which `O` counts.
-        let begins = bounds.iter().filter_map(|&(begin, _)| O::try_from_usize(begin)).collect();
+        let begins = (0..rows).filter_map(|row| O::try_from_usize(entries(row).start)).collect();
         let entries = lengths.iter().map(|&len| u64::from(len)).sum();
         let lanes = lanes(rows, entries) as usize;
         let mut triangle = Self { is_upper, is_unit, lanes, levels: 0, begins, lengths, by_level: None };

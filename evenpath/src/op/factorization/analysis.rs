@@ -10,12 +10,11 @@ use crate::device::{Device, DeviceError, DeviceVec, Event};
 use crate::format::DeviceCsr;
 use crate::format::canonical::check_canonical;
 use crate::format::csr::DevicePattern;
-use crate::op::triangular::entries::{Entries, Found, MAX_ROWS, find_entries, find_levels};
-use crate::op::triangular::lanes::lanes;
+use crate::op::triangular::entries::{
+    Entries, MAX_ROWS, SortedSteps, find_entries, find_levels, first_row, sort_steps,
+};
+use crate::operand::OpError;
 use crate::operand::check::check_shape;
-use crate::operand::{OpError, Pairs};
-use crate::sequence::sort::{self, SortOptions};
-use crate::sequence::vector;
 use crate::{Entry, Offset, Value, parallel};
 
 /// The pattern of factors, analyzed, and the outcome of the last factorization.
@@ -76,16 +75,12 @@ impl<O: Offset> FactorAnalysis<O> {
 
     fn for_kernels(pattern: &DevicePattern<O>) -> Result<Rows<O>, OpError> {
         let (rows, device) = (pattern.rows, pattern.row_offsets.device());
-        let (entries, Found { missing, count, pieces }) = find_entries(pattern, false)?;
-        if let Some(row) = missing {
+        let (entries, found) = find_entries(pattern, false)?;
+        if let Some(row) = found.missing {
             return Err(OpError::MissingDiagonal { operand: "A", row });
         }
-        let lanes = if pieces > 0 { 32 } else { lanes(rows, count) };
-        let levels = find_levels(pattern, &entries, lanes)?;
-        let numbers = vector::iota(device, rows as u32)?;
-        let bits = SortOptions::default().with_bits(0..usize::BITS - rows.leading_zeros());
-        let (levels, order) = sort::pairs(Pairs::new(&levels, &numbers), bits)?;
-        let levels = if rows == 0 { 0 } else { levels.get(rows - 1)? as usize };
+        let levels = find_levels(pattern, &entries, &found)?;
+        let SortedSteps { units: order, last: levels, .. } = sort_steps(&levels, rows)?;
         let state =
             State { completed: device.zeros(rows)?, drawn: device.zeros(1)?, found: device.zeros(1)? };
         Ok(Rows::Kernels(Box::new(OnDevice { entries, order, levels, state: Mutex::new(state) })))
@@ -142,15 +137,13 @@ impl<O: Offset> FactorAnalysis<O> {
         let row = match &self.rows {
             Rows::Cpu { breakdown, .. } => *breakdown.lock().unwrap_or_else(PoisonError::into_inner),
             Rows::Kernels(on_device) => {
-                let found: u64 =
-                    on_device.state.lock().unwrap_or_else(PoisonError::into_inner).found.get(0)?;
-                (found > 0).then_some(!found as usize)
+                first_row(on_device.state.lock().unwrap_or_else(PoisonError::into_inner).found.get(0)?)
             }
         };
         row.map_or(Ok(()), |row| Err(OpError::Breakdown { row }))
     }
 
-    /// Costs of a plan that holds so many bytes besides. Waits for the analysis.
+    /// Costs of a plan that holds `other_bytes` of its own. Waits for the analysis.
     pub(super) fn info(&self, other_bytes: u64) -> Result<FactorizationPlanInfo, DeviceError> {
         let (start, end) = &self.events;
         let analysis_ms = end.elapsed_since(start)?;
@@ -171,16 +164,14 @@ impl<O: Offset> FactorAnalysis<O> {
 /// Returns the place of the diagonal of each row.
 fn diagonals<O: Offset>((row_offsets, column_indices): (&[O], &[u32])) -> Result<Vec<O>, OpError> {
     const ROWS: usize = 1 << 12;
-    let rows = row_offsets.len().saturating_sub(1);
     let place = |row: usize| {
         let (start, end) = (row_offsets[row].to_usize(), row_offsets[row + 1].to_usize());
         let at = column_indices[start..end].binary_search(&(row as u32)).ok()?;
         O::try_from_usize(start + at)
     };
-    if let Some(row) = parallel::first(rows, ROWS, |mut rows| rows.find(|&row| place(row).is_none())) {
-        return Err(OpError::MissingDiagonal { operand: "A", row });
-    }
-    Ok(parallel::map(rows, ROWS, |row| place(row).unwrap_or_default()))
+    let places = parallel::map(row_offsets.len().saturating_sub(1), ROWS, place);
+    let missing = |row| OpError::MissingDiagonal { operand: "A", row };
+    places.into_iter().enumerate().map(|(row, place)| place.ok_or_else(|| missing(row))).collect()
 }
 
 /// The factor of the diagonal for a shift.

@@ -6,10 +6,9 @@ use evenpath_kernels::factorization::FactorizeCholesky;
 use super::analysis::{FactorAnalysis, check_matrix, diagonal_factor};
 use super::info::FactorizationPlanInfo;
 use super::options::FactorizationOptions;
-use crate::device::{DeviceError, DeviceSlice, DeviceVec};
+use crate::device::{DeviceError, DeviceSlice};
 use crate::format::DeviceCsr;
 use crate::format::csr::DevicePattern;
-use crate::op::triangular::entries::find_entries;
 use crate::operand::OpError;
 use crate::{Offset, Value, cpu};
 
@@ -43,8 +42,6 @@ use crate::{Offset, Value, cpu};
 pub struct Ic0Plan<O: Offset = u32> {
     /// The pattern of A.
     pattern: Arc<DevicePattern<O>>,
-    /// The first entry of each row of A, for kernels.
-    begins: Option<DeviceVec<O>>,
     /// The rows of L.
     analysis: FactorAnalysis<O>,
     options: FactorizationOptions,
@@ -71,13 +68,9 @@ impl<O: Offset> Ic0Plan<O> {
         options.check()?;
         let start = a.device().record()?;
         check_matrix(a)?;
-        let begins = match a.pattern().host_arrays() {
-            Some(_) => None,
-            None => Some(find_entries(a.pattern(), false)?.0.begins),
-        };
         let (pattern, _) = a.tril(0)?.into_shared();
         let analysis = FactorAnalysis::new(&pattern, start)?;
-        Ok(Self { pattern: Arc::clone(a.pattern()), begins, analysis, options })
+        Ok(Self { pattern: Arc::clone(a.pattern()), analysis, options })
     }
 
     /// Factorizes a matrix, and returns L. Waits for the device.
@@ -124,13 +117,13 @@ impl<O: Offset> Ic0Plan<O> {
             }
             return Ok(());
         }
-        let Some(begins) = &self.begins else { return Ok(()) };
         let launch = a.device().kernel().warps(a.nrows())?;
         self.analysis.with_rows(|rows| {
             let kernel = FactorizeCholesky {
                 rows,
                 matrix: values.as_global(),
-                begins: begins.as_global(),
+                // The lower triangle of a row begins with the row.
+                begins: self.pattern.row_offsets.as_global(),
                 factor: factor.as_global_mut(),
                 diagonal,
             };
@@ -157,8 +150,7 @@ impl<O: Offset> Ic0Plan<O> {
     /// If the device was lost.
     pub fn info(&self) -> Result<FactorizationPlanInfo, DeviceError> {
         let DevicePattern { row_offsets, column_indices, .. } = &**self.analysis.pattern();
-        let begins = self.begins.as_ref().map_or(0, DeviceVec::bytes);
-        self.analysis.info(row_offsets.bytes() + column_indices.bytes() + begins)
+        self.analysis.info(row_offsets.bytes() + column_indices.bytes())
     }
 }
 

@@ -2,16 +2,14 @@
 
 use evenpath_kernels::triangular::{NumberPieces, OrderTriangle, SortedTriangle, TriangleEntries};
 
-use super::entries::{Entries, Found, find_entries, find_levels};
+use super::entries::{Entries, SortedSteps, find_entries, find_levels, sort_steps};
 use super::lanes::lanes;
 use crate::Offset;
 use crate::device::{Device, DeviceVec, no_input};
 use crate::format::csr::DevicePattern;
 use crate::format::transpose::column_offsets;
+use crate::operand::OpError;
 use crate::operand::check::check_countable;
-use crate::operand::{OpError, Pairs};
-use crate::sequence::sort::{self, SortOptions};
-use crate::sequence::vector;
 
 /// A triangle whose rows, and pieces of long rows, are sorted by level.
 pub(super) struct Analysis<O: Offset> {
@@ -40,17 +38,16 @@ impl<O: Offset> Analysis<O> {
     ) -> Result<Self, OpError> {
         let rows = pattern.rows;
         let device = pattern.row_offsets.device();
-        let (entries, Found { missing, count, pieces }) = find_entries(pattern, is_upper)?;
-        if let Some(row) = missing.filter(|_| !is_unit) {
+        let (entries, found) = find_entries(pattern, is_upper)?;
+        if let Some(row) = found.missing.filter(|_| !is_unit) {
             return Err(OpError::MissingDiagonal { operand: "A", row });
         }
-        let lanes = lanes(rows, count);
+        let (lanes, pieces) = (lanes(rows, found.count), found.pieces);
         check_countable("a list of rows and pieces", rows.saturating_add(pieces))?;
-        let levels = find_levels(pattern, &entries, if pieces > 0 { 32 } else { lanes })?;
+        let levels = find_levels(pattern, &entries, &found)?;
         let Cuts { steps, first_pieces, piece_rows } = number_pieces(device, &entries, levels, pieces)?;
-        let numbers = vector::iota(device, (rows + pieces) as u32)?;
-        let (steps, units) = sort::pairs(Pairs::new(&steps, &numbers), by_step(rows, pieces))?;
-        let last = if rows == 0 { 0 } else { steps.get(rows + pieces - 1)? as usize };
+        let most = if pieces > 0 { 2 * rows } else { rows };
+        let SortedSteps { steps, units, last } = sort_steps(&steps, most)?;
         // Nothing is at step 0.
         let step_offsets = column_offsets(&steps, last + 1)?;
         let (begins, lengths) = order(&units, &entries, &first_pieces, &piece_rows)?;
@@ -97,12 +94,6 @@ impl<O: Offset> Analysis<O> {
         let indices = [units, lengths, first_pieces, step_offsets].map(DeviceVec::bytes);
         begins.bytes() + indices.iter().sum::<u64>()
     }
-}
-
-/// Options to sort steps.
-fn by_step(rows: usize, pieces: usize) -> SortOptions {
-    let most = if pieces > 0 { 2 * rows } else { rows };
-    SortOptions::default().with_bits(0..usize::BITS - most.leading_zeros())
 }
 
 /// The pieces of long rows.

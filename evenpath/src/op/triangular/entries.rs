@@ -2,10 +2,13 @@
 
 use evenpath_kernels::triangular::{FindLevels, FindTriangle, TriangleEntries};
 
+use super::lanes::lanes;
 use crate::Offset;
 use crate::device::DeviceVec;
 use crate::format::csr::DevicePattern;
-use crate::operand::OpError;
+use crate::operand::{OpError, Pairs};
+use crate::sequence::sort::{self, SortOptions};
+use crate::sequence::vector;
 
 /// Maximum number of rows, so that 32 bits hold the steps of rows and pieces.
 pub(in crate::op) const MAX_ROWS: usize = 1 << 30;
@@ -60,17 +63,23 @@ pub(in crate::op) fn find_entries<O: Offset>(
     // stream's order.
     unsafe { launch.launch(kernel) }?;
     let [missing, count, pieces] = found.first()?;
-    let found = Found { missing: (missing > 0).then_some(!missing as usize), count, pieces: pieces as usize };
+    let found = Found { missing: first_row(missing), count, pieces: pieces as usize };
     Ok((Entries { begins, lengths, is_upper }, found))
 }
 
-/// Finds the level of each row, with so many lanes for each.
+/// Returns the row in a word that kernels raise to the complement of the first row that they look for; zero is none.
+pub(in crate::op) fn first_row(found: u64) -> Option<usize> {
+    (found > 0).then_some(!found as usize)
+}
+
+/// Finds the level of each row: by a warp for each if a row is long, and otherwise by as many lanes as a solve has.
 pub(in crate::op) fn find_levels<O: Offset>(
     pattern: &DevicePattern<O>,
     entries: &Entries<O>,
-    lanes: u32,
+    found: &Found,
 ) -> Result<DeviceVec<u32>, OpError> {
     let device = pattern.row_offsets.device();
+    let lanes = if found.pieces > 0 { 32 } else { lanes(pattern.rows, found.count) };
     let launch = device.kernel().threads(pattern.rows * lanes as usize)?;
     let (mut levels, mut drawn) = (device.zeros(pattern.rows)?, device.zeros(1)?);
     let kernel = FindLevels {
@@ -84,4 +93,23 @@ pub(in crate::op) fn find_levels<O: Offset>(
     // row, and levels and the counter are zero; buffers are freed in the stream's order.
     unsafe { launch.launch(kernel) }?;
     Ok(levels)
+}
+
+/// Rows, or rows and pieces, in the order of their steps.
+pub(in crate::op) struct SortedSteps {
+    /// The steps, in order.
+    pub(in crate::op) steps: DeviceVec<u32>,
+    /// The row or piece of each.
+    pub(in crate::op) units: DeviceVec<u32>,
+    /// The last step; zero if there is none.
+    pub(in crate::op) last: usize,
+}
+
+/// Sorts the steps of rows and pieces, none of which exceeds `most`, stably. Waits for the device.
+pub(in crate::op) fn sort_steps(steps: &DeviceVec<u32>, most: usize) -> Result<SortedSteps, OpError> {
+    let numbers = vector::iota(steps.device(), steps.len() as u32)?;
+    let bits = SortOptions::default().with_bits(0..usize::BITS - most.leading_zeros());
+    let (steps, units) = sort::pairs(Pairs::new(steps, &numbers), bits)?;
+    let last = if steps.is_empty() { 0 } else { steps.get(steps.len() - 1)? as usize };
+    Ok(SortedSteps { steps, units, last })
 }

@@ -3,7 +3,7 @@
 use super::lanes::lanes;
 use super::options::TriangularOptions;
 use crate::cpu::{Triangle, solve_triangle};
-use crate::matrix::first_descent;
+use crate::format::canonical::check_canonical_on_host;
 use crate::operand::OpError;
 use crate::operand::check::{check_len, check_shape};
 use crate::{CsrView, Offset, Value};
@@ -42,9 +42,7 @@ impl<V: Value, O: Offset> CsrView<'_, V, O> {
         check_shape("A", (rows, self.ncols()), (rows, rows))?;
         check_len("b", b.len(), rows)?;
         check_len("x", x.len(), rows)?;
-        if let Some((row, previous, column)) = first_descent(self.row_offsets(), self.column_indices()) {
-            return Err(OpError::NotCanonical { operand: "A", row, previous, column });
-        }
+        check_canonical_on_host("A", *self)?;
         if !options.transposed {
             return solve(*self, options, alpha, b, x);
         }

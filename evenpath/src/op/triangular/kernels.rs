@@ -7,6 +7,7 @@ use evenpath_simt::GlobalMut;
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::analysis::Analysis;
+use super::entries::first_row;
 use super::method::TriangularMethod;
 use crate::device::{DeviceError, DeviceSlice, DeviceVec};
 use crate::format::{DeviceCsr, DeviceDense};
@@ -50,7 +51,7 @@ struct Passed<V: Value> {
 }
 
 impl<V: Value> Passed<V> {
-    /// Allocates memory for solves of so many units and systems, before the first.
+    /// Allocates memory for solves of `systems` systems at once.
     fn new<O: Offset>(analysis: &Analysis<O>, systems: usize) -> Result<Self, OpError> {
         let device = analysis.step_offsets.device();
         let words = analysis.units().saturating_mul(systems).saturating_mul(2);
@@ -255,12 +256,11 @@ impl<V: Value, O: Offset> Kernels<V, O> {
         };
         // SAFETY: the analysis is that of the matrix's pattern, and every row has a diagonal; buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
-        let found: u64 = found.get(0)?;
-        Ok((found > 0).then_some(!found as usize))
+        Ok(first_row(found.get(0)?))
     }
 }
 
-/// The kernel by tickets for so many systems at once.
+/// The kernel by tickets for blocks that solve `at_once` systems.
 fn by_tickets<V: Value, O: Offset>(at_once: usize) -> &'static KernelInfo {
     match SolveByTickets::<V, O>::instance(TICKET_BLOCK, at_once as u32) {
         Some(info) => info,

@@ -3,8 +3,8 @@
 /// Entries of a row, in the mean, for each lane.
 const ENTRIES_PER_LANE: u64 = 4;
 
-/// Number of lanes for a row of a triangle with so many rows and entries, the diagonal left out. It depends on nothing else, so that
-/// all devices agree.
+/// Number of lanes for a row of a triangle of `rows` rows and `entries` entries, the diagonal left out. It depends on nothing else, so
+/// that all devices agree.
 pub(in crate::op) fn lanes(rows: usize, entries: u64) -> u32 {
     let mean = entries / (rows as u64).max(1);
     (mean / ENTRIES_PER_LANE).clamp(1, 32).next_power_of_two() as u32
