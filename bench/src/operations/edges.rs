@@ -17,28 +17,7 @@ pub(super) fn undirected<V: Value>(matrix: &Csr<V>) -> Result<Csr<V>, String> {
     lengths.values_mut().iter_mut().for_each(|value| *value = value.abs());
     let transpose = lengths.transpose().map_err(|error| error.to_string())?;
     let both = (&lengths + &transpose).map_err(|error| error.to_string())?;
-    entries_where(&both, |row, column| row != column)
-}
-
-/// The entries below the diagonal.
-pub(super) fn below_diagonal<V: Value>(matrix: &Csr<V>) -> Result<Csr<V>, String> {
-    entries_where(matrix, |row, column| row > column)
-}
-
-fn entries_where<V: Value>(
-    matrix: &Csr<V>,
-    is_kept: impl Fn(usize, usize) -> bool,
-) -> Result<Csr<V>, String> {
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for (row, entries) in matrix.iter_rows().enumerate() {
-        for (column, value) in entries.iter().filter(|&(column, _)| is_kept(row, column as usize)) {
-            columns.push(column);
-            values.push(value);
-        }
-        offsets.push(columns.len() as u32);
-    }
-    let kept = Csr::try_new(matrix.nrows(), matrix.ncols(), offsets, columns, values);
-    kept.map_err(|error| error.to_string())
+    Ok(both.filter(|row, column, _| row != column))
 }
 
 #[cfg(test)]
@@ -52,7 +31,7 @@ mod tests {
         let edges = undirected(&matrix).unwrap();
         assert_eq!(edges.to_dense().unwrap(), [0.0, 0.0, 3.0, 0.0, 0.0, 4.0, 3.0, 4.0, 0.0]);
         assert_eq!((edges.nnz(), edges.is_canonical()), (4, true));
-        assert_eq!(below_diagonal(&edges).unwrap().column_indices(), [0, 1]);
+        assert_eq!(edges.tril(-1).column_indices(), [0, 1]);
         let wide: Csr<f64> = Csr::from_triplets(1, 2, [(0, 1, 1.0)]).unwrap();
         assert!(undirected(&wide).unwrap_err().contains("1 x 2"));
     }

@@ -8,7 +8,7 @@ use evenpath::spgemm::SpgemmOptions;
 use rayon::prelude::*;
 
 use super::bench::{Bench, Measured, contender};
-use super::edges::{below_diagonal, undirected};
+use super::edges::undirected;
 use super::spgemm::{Check, products};
 use crate::measure::single_times_ms;
 use crate::peers::PeerValue;
@@ -25,7 +25,7 @@ const CHECKED: u64 = 1 << 26;
 /// lost.
 pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, matrix: &Csr<V>) -> Measured {
     let Bench { device, repetitions, .. } = *bench;
-    let host = below_diagonal(&undirected(matrix)?)?;
+    let host = undirected(matrix)?.tril(-1);
     let products = products(&host, &host);
     if products > bench.most_products {
         return Err(format!("{products} products are more than {}", bench.most_products).into());

@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use evenpath::Value;
 use evenpath::csr::MAX_DIMENSION;
 use evenpath::io::{
     MatrixMarketError, WriteOptions, write_matrix_market_header_to, write_matrix_market_part_to,
 };
-use evenpath::{Csr, Value};
 
 use super::matrix::DistributedCsr;
 use crate::error::{Error, Result};
@@ -43,14 +43,11 @@ impl<V: Value> DistributedCsr<V> {
     ///
     /// If a rank cannot write the file; if the options have a symmetry or array format, the name ends in `.gz`, or the name is that of
     /// something else than a file; if values are not integers that should be; if rows are cut between ranks, the matrix exceeds the size
-    /// limits of a [`Csr`], the host has too little memory, or a rank failed.
+    /// limits of a [`Csr`](evenpath::Csr), the host has too little memory, or a rank failed.
     pub fn write_matrix_market(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
         let (path, rank) = (path.as_ref(), &self.rank);
         let (rows, cols) = (dimension("rows", self.nrows())?, dimension("columns", self.ncols())?);
-        let block = self.download()?;
-        let row_offsets = block.row_offsets().iter().map(|&offset| offset as u64).collect();
-        let columns = block.columns().iter().map(|&column| column as u32).collect();
-        let own = Csr::try_new(block.nrows(), cols, row_offsets, columns, block.values().to_vec())?;
+        let own = self.download()?.to_csr(cols)?;
         let first_row = self.rows.range(rank.index()).start as usize;
         let write = |writer: &mut dyn Write| {
             let mut writer = writer;

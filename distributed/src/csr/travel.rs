@@ -29,10 +29,7 @@ impl<V: Value> DistributedCsr<V> {
         if self.rank.index() != root {
             return Ok(None);
         }
-        let row_offsets = block.row_offsets().iter().map(|&offset| offset as u64).collect();
-        let columns = block.columns().iter().map(|&column| column as u32).collect();
-        let values = block.values().to_vec();
-        Ok(Some(Csr::try_new(rows as usize, cols as usize, row_offsets, columns, values)?))
+        Ok(Some(block.to_csr(cols as usize)?))
     }
 
     /// Returns the same matrix with other partitions. A collective operation.

@@ -1,6 +1,6 @@
 //! A block of rows in host memory.
 
-use evenpath::Value;
+use evenpath::{Csr, Value};
 
 use crate::error::Result;
 
@@ -98,6 +98,13 @@ impl<V: Value> RowBlock<V> {
             Some(&[start, end]) => (&self.columns[start..end], &self.values[start..end]),
             _ => (&[], &[]),
         }
+    }
+
+    /// Returns the block as a matrix of `cols` columns, which 32 bits count.
+    pub(crate) fn to_csr(&self, cols: usize) -> Result<Csr<V, u64>> {
+        let row_offsets = self.row_offsets.iter().map(|&offset| offset as u64).collect();
+        let columns = self.columns.iter().map(|&column| column as u32).collect();
+        Ok(Csr::try_new(self.nrows(), cols, row_offsets, columns, self.values.clone())?)
     }
 
     /// Entries of a row.
