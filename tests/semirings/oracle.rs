@@ -137,6 +137,23 @@ pub(super) fn unsorted<S: Semiring<V>, V: Sample, O: Offset>(cols: usize, length
     Csr::try_new(lengths.len(), cols, offsets, columns, values).expect("a valid matrix")
 }
 
+/// Columns and row lengths of odd matrices, for tiles of `tile` row ends and nonzeros: rows that end with a tile, before and after its
+/// end, and one of more tiles than are added at once.
+pub(super) fn odd_lengths(tile: usize) -> [(usize, Vec<usize>); 10] {
+    [
+        (0, vec![]),
+        (5, vec![]),
+        (0, vec![0; 7]),
+        (5, vec![0; 2 * tile]),
+        (1, vec![1]),
+        (9, vec![tile - 1]),
+        (9, vec![tile, 0, 0, 1]),
+        (9, vec![tile - 2, 0, 0, 0, 5]),
+        (3, vec![1; tile]),
+        (50, vec![2, 20 * tile, 0, 3]),
+    ]
+}
+
 /// A canonical matrix with rows of such lengths.
 pub(super) fn sorted<S: Semiring<V>, V: Sample, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
     let triplets = lengths

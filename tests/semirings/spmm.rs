@@ -6,7 +6,7 @@ use evenpath::semiring::{MinPlus, PlusTimes};
 use evenpath::{Csr, Device, DeviceDense, Offset};
 use evenpath_tests::{device_of_each_kind, devices};
 
-use super::oracle::{Defined, Oracle, Sample, for_each_semiring, samples, unsorted};
+use super::oracle::{Defined, Oracle, Sample, for_each_semiring, odd_lengths, samples, unsorted};
 
 /// Columns, and the layouts of B and C. Rows and columns begin this many elements after the one before has ended.
 #[derive(Clone, Copy)]
@@ -93,27 +93,13 @@ fn every_semiring_and_type() {
     }
 }
 
-/// Rows that end with a tile, before and after its end, and in every layout.
 #[test]
 fn odd_shapes() {
     // The least row ends and nonzeros of a tile.
     let tile = 32;
     for under_test in devices() {
         let device = &under_test.device;
-        let lengths = [
-            (0, vec![]),
-            (5, vec![]),
-            (0, vec![0; 7]),
-            (5, vec![0; 2 * tile]),
-            (1, vec![1]),
-            (9, vec![tile - 1]),
-            (9, vec![tile, 0, 0, 1]),
-            (9, vec![tile - 2, 0, 0, 0, 5]),
-            (3, vec![1; tile]),
-            // More tiles than a block adds at once.
-            (50, vec![2, 20 * tile, 0, 3]),
-        ];
-        for (cols, lengths) in &lengths {
+        for (cols, lengths) in &odd_lengths(tile) {
             for shape in SHAPES {
                 check::<MinPlus, f32, u32>(device, &unsorted::<MinPlus, f32, u32>(*cols, lengths), shape);
                 check::<PlusTimes, u32, u64>(device, &unsorted::<PlusTimes, u32, u64>(*cols, lengths), shape);

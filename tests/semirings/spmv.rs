@@ -7,7 +7,7 @@ use evenpath::{Csr, Device, DeviceVec, Offset};
 use evenpath_kernels::spmv::SemiringTile;
 use evenpath_tests::{device_of_each_kind, devices, tile_len};
 
-use super::oracle::{Defined, Oracle, Sample, for_each_semiring, samples, unsorted};
+use super::oracle::{Defined, Oracle, Sample, for_each_semiring, odd_lengths, samples, unsorted};
 
 /// Checks y = Ax and y = y + Ax, on a device and on the host.
 fn check<S: Defined<V>, V: Sample, O: Offset>(device: &Device, a: &Csr<V, O>) {
@@ -67,20 +67,7 @@ fn odd_shapes() {
     let tile = tile_len::<SemiringTile<f64, u32>>();
     for under_test in devices() {
         let device = &under_test.device;
-        let lengths = [
-            (0, vec![]),
-            (5, vec![]),
-            (0, vec![0; 7]),
-            (5, vec![0; 2 * tile]),
-            (1, vec![1]),
-            (9, vec![tile - 1]),
-            (9, vec![tile, 0, 0, 1]),
-            (9, vec![tile - 2, 0, 0, 0, 5]),
-            (3, vec![1; tile]),
-            // More carries of a row than one thread adds.
-            (50, vec![2, 20 * tile, 0, 3]),
-        ];
-        for (cols, lengths) in &lengths {
+        for (cols, lengths) in &odd_lengths(tile) {
             check::<MinPlus, f32, u32>(device, &unsorted::<MinPlus, f32, u32>(*cols, lengths));
             check::<MinPlus, i64, u64>(device, &unsorted::<MinPlus, i64, u64>(*cols, lengths));
             check::<PlusTimes, u32, u32>(device, &unsorted::<PlusTimes, u32, u32>(*cols, lengths));
