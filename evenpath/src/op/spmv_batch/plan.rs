@@ -17,7 +17,8 @@ use crate::{Offset, Value};
 /// Plan of yₖ = αAₖxₖ + βyₖ for a batch of matrices Aₖ that have one pattern and values of their own.
 ///
 /// One run computes all products. On a GPU it is one launch or two, which read the pattern once for four matrices. Work is divided evenly,
-/// whatever the lengths of rows. Results are bitwise the same in every run, and on all GPUs, real and simulated.
+/// whatever the lengths of rows. Large matrices, of ten million nonzeros, are multiplied faster one by one, with a plan for each. Results
+/// are bitwise the same in every run, and on all GPUs, real and simulated.
 ///
 /// ```
 /// use evenpath::{Csr, Device};
