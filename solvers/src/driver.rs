@@ -1,0 +1,139 @@
+//! What all methods share: from a true residual to the next, until the system is solved.
+
+use std::time::Instant;
+
+use evenpath::{DeviceSlice, DeviceVec, Value};
+
+use crate::error::{Result, check_len};
+use crate::work::Work;
+use crate::{Breakdown, Outcome, Report, SolverOptions, Times};
+
+/// A method, as steps between two true residuals.
+pub(crate) trait Cycle<V: Value> {
+    /// The method's name.
+    fn name(&self) -> &'static str;
+
+    /// Improves x, from its residual `r`, which may be overwritten. Ends when [`Progress::push`] says so, or
+    /// earlier at a restart.
+    fn run(
+        &mut self,
+        work: &mut Work<V>,
+        x: &mut DeviceSlice<V>,
+        r: &mut DeviceSlice<V>,
+        progress: &mut Progress,
+    ) -> Result<Option<Breakdown>>;
+}
+
+/// Residuals so far, and when to stop.
+pub(crate) struct Progress {
+    /// The norm of the residual at which the system is solved.
+    limit: f64,
+    max_steps: usize,
+    stagnation_steps: usize,
+    /// Estimated norms, before the first step and after each.
+    history: Vec<f64>,
+    best: f64,
+    best_step: usize,
+}
+
+impl Progress {
+    fn new(limit: f64, options: &SolverOptions, first: f64) -> Self {
+        let SolverOptions { max_steps, stagnation_steps, .. } = *options;
+        Self { limit, max_steps, stagnation_steps, history: vec![first], best: first, best_step: 0 }
+    }
+
+    /// Number of steps so far.
+    pub(crate) fn steps(&self) -> usize {
+        self.history.len() - 1
+    }
+
+    /// Number of steps until the limit.
+    pub(crate) fn steps_left(&self) -> usize {
+        self.max_steps - self.steps()
+    }
+
+    /// Records the residual after a step. Returns whether the steps end here.
+    pub(crate) fn push(&mut self, residual: f64) -> bool {
+        self.history.push(residual);
+        if residual < 0.999 * self.best {
+            (self.best, self.best_step) = (residual, self.steps());
+        }
+        residual.is_nan() || residual <= self.limit || self.steps_left() == 0 || self.is_stagnant()
+    }
+
+    fn is_stagnant(&self) -> bool {
+        self.steps() >= self.best_step + self.stagnation_steps
+    }
+}
+
+/// Solves Ax = b, from the x that is there.
+pub(crate) fn solve<V: Value>(
+    cycle: &mut dyn Cycle<V>,
+    work: &mut Work<V>,
+    (b, x): (&DeviceSlice<V>, &mut DeviceSlice<V>),
+    options: &SolverOptions,
+) -> Result<Report> {
+    options.check()?;
+    check_len("b", b.len(), work.len())?;
+    check_len("x", x.len(), work.len())?;
+    work.set_profiled(options.is_profiled);
+    let start = Instant::now();
+    let norm_b = work.norm2(b)?;
+    if norm_b == 0.0 {
+        x.set_zero()?;
+    }
+    let limit = options.absolute.max(options.relative * norm_b);
+    let mut r: DeviceVec<V> = work.zeros()?;
+    let mut residual = work.residual(b, x, &mut r)?;
+    let mut progress = Progress::new(limit, options, residual);
+    let outcome = loop {
+        if let Some(outcome) = ended(residual, &progress) {
+            break outcome;
+        }
+        let (before, steps) = (residual, progress.steps());
+        let breakdown = cycle.run(work, x, &mut r, &mut progress)?;
+        residual = work.residual(b, x, &mut r)?;
+        match breakdown {
+            Some(breakdown) if !(residual <= limit) => break Outcome::Breakdown(breakdown),
+            _ if progress.steps() == steps && residual > limit => break Outcome::Stagnation,
+            // The estimate was met, but x does not get better: rounding forbids it.
+            _ if progress.history.last().is_some_and(|&last| last <= limit)
+                && residual > 0.5 * before
+                && residual > limit =>
+            {
+                break Outcome::Stagnation;
+            }
+            _ => {}
+        }
+    };
+    work.device().synchronize()?;
+    let scale = if norm_b > 0.0 { norm_b } else { 1.0 };
+    let measured = work.times();
+    Ok(Report {
+        method: cycle.name(),
+        outcome,
+        steps: progress.steps(),
+        residual: residual / scale,
+        history: progress.history.iter().map(|residual| residual / scale).collect(),
+        times: Times {
+            total: start.elapsed(),
+            products: measured.map(|[products, _]| products),
+            preconditioner: measured.map(|[_, preconditioner]| preconditioner),
+        },
+    })
+}
+
+/// The outcome, if the steps end at a true residual.
+fn ended(residual: f64, progress: &Progress) -> Option<Outcome> {
+    if residual <= progress.limit {
+        Some(Outcome::Converged)
+    } else if !residual.is_finite() {
+        Some(Outcome::NotANumber)
+    } else if progress.is_stagnant() {
+        Some(Outcome::Stagnation)
+    } else if progress.steps_left() == 0 {
+        Some(Outcome::MaxSteps)
+    } else {
+        None
+    }
+}

@@ -1,0 +1,72 @@
+//! Errors of solvers.
+
+use evenpath::error::{DeviceError, MatrixError, OpError};
+
+/// An error of a solver or a preconditioner. That a method did not converge is no error: the
+/// [report](crate::Report) says so.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An operation was refused or failed.
+    #[error(transparent)]
+    Op(#[from] OpError),
+    /// A device failed, or has too little memory.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A matrix is invalid.
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
+    /// A matrix is not square.
+    #[error("the matrix is {rows} x {cols}, but must be square")]
+    NotSquare {
+        /// Number of rows.
+        rows: usize,
+        /// Number of columns.
+        cols: usize,
+    },
+    /// An operand has the wrong number of elements.
+    #[error("{operand} has {found} elements, but must have {needed}")]
+    Length {
+        /// The operand's name.
+        operand: &'static str,
+        /// Its number of elements.
+        found: usize,
+        /// The required number.
+        needed: usize,
+    },
+    /// A row has no usable entry on the diagonal.
+    #[error("row {row} has no {needed} entry on the diagonal")]
+    Diagonal {
+        /// The row.
+        row: usize,
+        /// The required property, such as `nonzero`.
+        needed: &'static str,
+    },
+    /// An option is out of range.
+    #[error("{option} is {value}, but must be {needed}")]
+    Option {
+        /// The option's name.
+        option: &'static str,
+        /// Its value.
+        value: String,
+        /// The allowed values.
+        needed: &'static str,
+    },
+    /// The operator cannot multiply by its transpose.
+    #[error("the operator has no transpose")]
+    NoTranspose,
+}
+
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// A result whose error is [`Error`] by default.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Checks the length of a vector.
+pub(crate) fn check_len(operand: &'static str, found: usize, needed: usize) -> Result<()> {
+    if found == needed { Ok(()) } else { Err(Error::Length { operand, found, needed }) }
+}

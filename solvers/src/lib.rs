@@ -1,0 +1,35 @@
+//! Iterative solvers of sparse linear systems, built on [`evenpath`]. All work stays on the device.
+//!
+//! ```
+//! use evenpath::prelude::*;
+//! use evenpath_solvers::{Cg, CsrOperator, Jacobi, SolverOptions};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let device = Device::best()?;
+//!     let a = device.upload(&Csr::from_triplets(2, 2, [(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 3.0)])?)?;
+//!     let b = device.upload(&[1.0, 2.0])?;
+//!     let mut x = device.zeros(2)?; // the initial guess
+//!     let (operator, preconditioner) = (CsrOperator::new(&a)?, Jacobi::new(&a)?);
+//!     let mut solver = Cg::new(&operator, &preconditioner, SolverOptions::default())?;
+//!     let report = solver.solve(&b, &mut x)?;
+//!     assert!(report.is_converged(), "{report}");
+//!     Ok(())
+//! }
+//! ```
+
+mod driver;
+mod error;
+mod krylov;
+mod operator;
+mod options;
+mod plot;
+mod preconditioner;
+mod report;
+mod work;
+
+pub use error::{Error, Result};
+pub use krylov::Cg;
+pub use operator::{CsrOperator, LinearOperator};
+pub use options::SolverOptions;
+pub use preconditioner::{Identity, Jacobi, Preconditioner};
+pub use report::{Breakdown, Outcome, Report, Times};

@@ -1,0 +1,88 @@
+//! Options of iterative methods.
+
+use crate::error::{Error, Result};
+
+/// When an iterative method stops, and how often it looks.
+///
+/// A system counts as solved when ‖b − Ax‖₂ ≤ max(`relative`·‖b‖₂, `absolute`). The residual is that of the x
+/// that is returned, not the one that a method updates from step to step, which drifts by rounding.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SolverOptions {
+    pub(crate) relative: f64,
+    pub(crate) absolute: f64,
+    pub(crate) max_steps: usize,
+    pub(crate) stagnation_steps: usize,
+    pub(crate) check_steps: usize,
+    pub(crate) is_profiled: bool,
+}
+
+impl Default for SolverOptions {
+    /// A relative tolerance of 1e-6, at most 10,000 steps, a check every 16 steps.
+    fn default() -> Self {
+        Self {
+            relative: 1e-6,
+            absolute: 0.0,
+            max_steps: 10_000,
+            stagnation_steps: 1_000,
+            check_steps: 16,
+            is_profiled: false,
+        }
+    }
+}
+
+impl SolverOptions {
+    /// Sets the tolerance of the residual relative to b.
+    #[must_use]
+    pub fn with_tolerance(self, relative: f64) -> Self {
+        Self { relative, ..self }
+    }
+
+    /// Sets the tolerance of the residual itself. 0, the default, leaves only the relative one.
+    #[must_use]
+    pub fn with_absolute_tolerance(self, absolute: f64) -> Self {
+        Self { absolute, ..self }
+    }
+
+    /// Sets the limit of steps. A step is one product with A, for some methods two.
+    #[must_use]
+    pub fn with_max_steps(self, max_steps: usize) -> Self {
+        Self { max_steps, ..self }
+    }
+
+    /// Sets the number of steps without a smaller residual after which the method gives up.
+    #[must_use]
+    pub fn with_stagnation_steps(self, steps: usize) -> Self {
+        Self { stagnation_steps: steps, ..self }
+    }
+
+    /// Sets the number of steps that are captured as one graph, after which the host reads the residuals. The
+    /// result does not depend on it.
+    #[must_use]
+    pub fn with_check_steps(self, steps: usize) -> Self {
+        Self { check_steps: steps, ..self }
+    }
+
+    /// Measures the time of products, of the preconditioner and of the rest. The device is waited for after each,
+    /// and nothing is captured, so that the sum is longer than an ordinary solve.
+    #[must_use]
+    pub fn with_profile(self, is_profiled: bool) -> Self {
+        Self { is_profiled, ..self }
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        for (option, value) in [("the tolerance", self.relative), ("the absolute tolerance", self.absolute)] {
+            if !(0.0..f64::INFINITY).contains(&value) {
+                let needed = "finite and not negative";
+                return Err(Error::Option { option, value: value.to_string(), needed });
+            }
+        }
+        for (option, value) in
+            [("stagnation_steps", self.stagnation_steps), ("check_steps", self.check_steps)]
+        {
+            if value == 0 {
+                return Err(Error::Option { option, value: value.to_string(), needed: "at least 1" });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! The operator and preconditioner of a solve, and the time spent in them.
+
+use std::time::{Duration, Instant};
+
+use evenpath::{Device, DeviceSlice, DeviceVec, Value, vector};
+
+use crate::error::{Error, Result};
+use crate::{LinearOperator, Preconditioner};
+
+/// What a method computes with: products, preconditioner, inner products.
+pub(crate) struct Work<'a, V: Value> {
+    pub(crate) operator: &'a dyn LinearOperator<V>,
+    pub(crate) preconditioner: &'a dyn Preconditioner<V>,
+    /// Times of products and of the preconditioner, if they are measured.
+    times: Option<[Duration; 2]>,
+}
+
+impl<'a, V: Value> Work<'a, V> {
+    /// # Errors
+    ///
+    /// If the operator is not square.
+    pub(crate) fn new(
+        operator: &'a dyn LinearOperator<V>,
+        preconditioner: &'a dyn Preconditioner<V>,
+    ) -> Result<Self> {
+        let (rows, cols) = (operator.nrows(), operator.ncols());
+        if rows != cols {
+            return Err(Error::NotSquare { rows, cols });
+        }
+        Ok(Self { operator, preconditioner, times: None })
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        self.operator.device()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.operator.nrows()
+    }
+
+    pub(crate) fn zeros(&self) -> Result<DeviceVec<V>> {
+        Ok(self.device().zeros(self.len())?)
+    }
+
+    /// Begins to measure, or stops to.
+    pub(crate) fn set_profiled(&mut self, is_profiled: bool) {
+        self.times = is_profiled.then_some([Duration::ZERO; 2]);
+    }
+
+    pub(crate) fn times(&self) -> Option<[Duration; 2]> {
+        self.times
+    }
+
+    /// y = Ax.
+    pub(crate) fn apply(&mut self, x: &DeviceSlice<V>, y: &mut DeviceSlice<V>) -> Result<()> {
+        let operator = self.operator;
+        self.timed(0, || operator.apply(x, y))
+    }
+
+    /// z = M⁻¹r.
+    pub(crate) fn precondition(&mut self, r: &DeviceSlice<V>, z: &mut DeviceSlice<V>) -> Result<()> {
+        let preconditioner = self.preconditioner;
+        self.timed(1, || preconditioner.apply(r, z))
+    }
+
+    fn timed(&mut self, part: usize, run: impl FnOnce() -> Result<()>) -> Result<()> {
+        let device = self.operator.device();
+        let Some(times) = &mut self.times else { return run() };
+        device.synchronize()?;
+        let start = Instant::now();
+        run()?;
+        device.synchronize()?;
+        times[part] += start.elapsed();
+        Ok(())
+    }
+
+    /// r = b − Ax, and its norm.
+    pub(crate) fn residual(
+        &mut self,
+        b: &DeviceSlice<V>,
+        x: &DeviceSlice<V>,
+        r: &mut DeviceSlice<V>,
+    ) -> Result<f64> {
+        self.apply(x, r)?;
+        vector::axpby(V::ONE, b, -V::ONE, r)?;
+        self.norm2(r)
+    }
+
+    /// xᵀy on all ranks.
+    pub(crate) fn dot(&self, x: &DeviceSlice<V>, y: &DeviceSlice<V>) -> Result<f64> {
+        let mut sum = [vector::dot(x, y)?.to_f64()];
+        self.operator.sum_over_ranks(&mut sum)?;
+        Ok(sum[0])
+    }
+
+    /// ‖x‖₂ on all ranks, without overflow of squares.
+    pub(crate) fn norm2(&self, x: &DeviceSlice<V>) -> Result<f64> {
+        self.operator.norm_over_ranks(vector::norm2(x)?.to_f64())
+    }
+}
+
+/// y = `alpha`·x + `beta`·y with factors computed in f64.
+pub(crate) fn axpby<V: Value>(
+    alpha: f64,
+    x: &DeviceSlice<V>,
+    beta: f64,
+    y: &mut DeviceSlice<V>,
+) -> Result<()> {
+    Ok(vector::axpby(V::from_f64(alpha), x, V::from_f64(beta), y)?)
+}

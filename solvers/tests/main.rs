@@ -1,0 +1,5 @@
+//! Solvers on every device that is present, against dense references.
+
+mod support;
+
+mod cg;
