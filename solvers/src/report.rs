@@ -29,6 +29,8 @@ pub enum Breakdown {
     IndefinitePreconditioner,
     /// An inner product that the method divides by is zero.
     ZeroProduct,
+    /// The stabilizing step of BiCGSTAB has length zero: the residual is orthogonal to its product with A.
+    ZeroOmega,
     /// The search space holds no better x, and does not hold the solution: the matrix is singular.
     Singular,
 }
@@ -39,6 +41,7 @@ impl fmt::Display for Breakdown {
             Self::IndefiniteMatrix => "the matrix is not positive definite",
             Self::IndefinitePreconditioner => "the preconditioner is not positive definite",
             Self::ZeroProduct => "an inner product is zero",
+            Self::ZeroOmega => "the residual is orthogonal to its product with the matrix",
             Self::Singular => "the matrix is singular",
         })
     }
@@ -103,7 +106,9 @@ impl Report {
             Outcome::Breakdown(Breakdown::IndefinitePreconditioner) => {
                 "use a symmetric positive definite preconditioner, such as Jacobi, IC(0) or AMG, or use GMRES"
             }
-            Outcome::Breakdown(Breakdown::ZeroProduct) => "use GMRES, or another initial guess",
+            Outcome::Breakdown(Breakdown::ZeroProduct | Breakdown::ZeroOmega) => {
+                "use GMRES, or another initial guess"
+            }
             Outcome::Breakdown(Breakdown::Singular) => {
                 "check that the system has a solution; MINRES or LSQR find a least-squares one"
             }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use evenpath::vector::Map;
 use evenpath::{Device, DeviceSlice, DeviceVec, Value, vector};
 
 use crate::error::{Error, Result};
@@ -97,6 +98,17 @@ impl<'a, V: Value> Work<'a, V> {
     pub(crate) fn norm2(&self, x: &DeviceSlice<V>) -> Result<f64> {
         self.operator.norm_over_ranks(vector::norm2(x)?.to_f64())
     }
+}
+
+/// y = y / `norm`, where the reciprocal of the norm may be out of range.
+pub(crate) fn divide<V: Value>(y: &mut DeviceSlice<V>, norm: f64) -> Result<()> {
+    const POWER: f64 = (1_u128 << 64) as f64;
+    let inverse = V::from_f64(1.0 / norm);
+    if inverse.to_f64().is_infinite() && norm != 0.0 {
+        vector::map(Map::Scale(V::from_f64(POWER)), y)?;
+        return Ok(vector::map(Map::Scale(V::from_f64(1.0 / (norm * POWER))), y)?);
+    }
+    Ok(vector::map(Map::Scale(inverse), y)?)
 }
 
 /// y = `alpha`·x + `beta`·y with factors computed in f64.

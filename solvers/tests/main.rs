@@ -3,3 +3,5 @@
 mod support;
 
 mod cg;
+mod methods;
+mod outcomes;
