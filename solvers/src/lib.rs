@@ -29,7 +29,7 @@ mod scalars;
 mod work;
 
 pub use error::{Error, Result};
-pub use krylov::{BiCgStab, Cg, Fgmres, Gmres, Method, Minres, Solver};
+pub use krylov::{BiCgStab, Cg, Fgmres, Gmres, Lsqr, Method, Minres, PipelinedCg, Solver};
 pub use operator::{CsrOperator, LinearOperator};
 pub use options::SolverOptions;
 pub use preconditioner::{Identity, Jacobi, Preconditioner};

@@ -31,6 +31,11 @@ impl<'a, V: Value> Work<'a, V> {
         Ok(Self { operator, preconditioner, times: None })
     }
 
+    /// For operators of any shape, without a preconditioner.
+    pub(crate) fn rectangular(operator: &'a dyn LinearOperator<V>, identity: &'a crate::Identity) -> Self {
+        Self { operator, preconditioner: identity, times: None }
+    }
+
     pub(crate) fn device(&self) -> &Device {
         self.operator.device()
     }
@@ -56,6 +61,12 @@ impl<'a, V: Value> Work<'a, V> {
     pub(crate) fn apply(&mut self, x: &DeviceSlice<V>, y: &mut DeviceSlice<V>) -> Result<()> {
         let operator = self.operator;
         self.timed(0, || operator.apply(x, y))
+    }
+
+    /// y = Aᵀx.
+    pub(crate) fn apply_transposed(&mut self, x: &DeviceSlice<V>, y: &mut DeviceSlice<V>) -> Result<()> {
+        let operator = self.operator;
+        self.timed(0, || operator.apply_transposed(x, y))
     }
 
     /// z = M⁻¹r.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use evenpath::{DeviceSlice, Value};
 
-use super::{BiCgStab, Cg, Fgmres, Gmres, Minres};
+use super::{BiCgStab, Cg, Fgmres, Gmres, Lsqr, Minres, PipelinedCg};
 use crate::error::{Error, Result};
 use crate::{LinearOperator, Preconditioner, Report, SolverOptions};
 
@@ -22,7 +22,7 @@ pub trait Solver<V: Value> {
 }
 
 macro_rules! methods {
-    ($($(#[$doc:meta])+ $method:ident = $name:literal,)+) => {
+    ($($(#[$doc:meta])+ $method:ident = $name:literal by $new:path,)+) => {
         /// A method for programs that choose at run time.
         ///
         /// ```
@@ -56,18 +56,18 @@ macro_rules! methods {
                 match self { $(Self::$method => $name),+ }
             }
 
-            /// Returns a solver by this method.
+            /// Returns a solver by this method. [`Lsqr`] does not use the preconditioner.
             ///
             /// # Errors
             ///
-            /// If the operator is not square, an option is out of range, or there is too little memory.
+            /// If the operator is not square, except for [`Lsqr`], an option is out of range, or there is too little memory.
             pub fn solver<'a, V: Value>(
                 self,
                 operator: &'a dyn LinearOperator<V>,
                 preconditioner: &'a dyn Preconditioner<V>,
                 options: SolverOptions,
             ) -> Result<Box<dyn Solver<V> + 'a>> {
-                Ok(match self { $(Self::$method => Box::new($method::new(operator, preconditioner, options)?)),+ })
+                Ok(match self { $(Self::$method => Box::new($new(operator, preconditioner, options)?)),+ })
             }
         }
 
@@ -80,15 +80,27 @@ macro_rules! methods {
 }
 methods! {
     /// `cg`: [`Cg`], for symmetric positive definite matrices.
-    Cg = "cg",
+    Cg = "cg" by Cg::new,
+    /// `pipelined-cg`: [`PipelinedCg`], for the same.
+    PipelinedCg = "pipelined-cg" by PipelinedCg::new,
     /// `minres`: [`Minres`], for symmetric matrices.
-    Minres = "minres",
+    Minres = "minres" by Minres::new,
     /// `bicgstab`: [`BiCgStab`].
-    BiCgStab = "bicgstab",
+    BiCgStab = "bicgstab" by BiCgStab::new,
     /// `gmres`: [`Gmres`].
-    Gmres = "gmres",
+    Gmres = "gmres" by Gmres::new,
     /// `fgmres`: [`Fgmres`], whose preconditioner may change.
-    Fgmres = "fgmres",
+    Fgmres = "fgmres" by Fgmres::new,
+    /// `lsqr`: [`Lsqr`], for matrices of any shape, without the preconditioner.
+    Lsqr = "lsqr" by lsqr,
+}
+
+fn lsqr<'a, V: Value>(
+    operator: &'a dyn LinearOperator<V>,
+    _preconditioner: &'a dyn Preconditioner<V>,
+    options: SolverOptions,
+) -> Result<Lsqr<'a, V>> {
+    Lsqr::new(operator, options)
 }
 
 impl fmt::Display for Method {
