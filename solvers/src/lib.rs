@@ -17,8 +17,11 @@
 //! }
 //! ```
 
+mod chebyshev;
 mod driver;
 mod error;
+mod gauss_seidel;
+mod incomplete;
 mod krylov;
 mod operator;
 mod options;
@@ -28,7 +31,10 @@ mod report;
 mod scalars;
 mod work;
 
+pub use chebyshev::Chebyshev;
 pub use error::{Error, Result};
+pub use gauss_seidel::SymmetricGaussSeidel;
+pub use incomplete::{IncompleteCholesky, IncompleteLu};
 pub use krylov::{BiCgStab, Cg, Fgmres, Gmres, Lsqr, Method, Minres, PipelinedCg, Solver};
 pub use operator::{CsrOperator, LinearOperator};
 pub use options::SolverOptions;

@@ -7,3 +7,4 @@ mod least_squares;
 mod methods;
 mod outcomes;
 mod pipelined;
+mod preconditioners;
