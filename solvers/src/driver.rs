@@ -57,6 +57,11 @@ impl Progress {
         self.history.len() - 1
     }
 
+    /// The estimate after the last step.
+    pub(crate) fn last(&self) -> f64 {
+        self.history[self.steps()]
+    }
+
     /// Number of steps until the limit.
     pub(crate) fn steps_left(&self) -> usize {
         self.max_steps - self.steps()
@@ -146,10 +151,10 @@ pub(crate) fn solve<V: Value>(
 
 /// The outcome, if the steps end at a true residual.
 fn ended(residual: f64, progress: &Progress) -> Option<Outcome> {
-    if residual <= progress.limit {
-        Some(Outcome::Converged)
-    } else if !residual.is_finite() {
+    if !residual.is_finite() {
         Some(Outcome::NotANumber)
+    } else if residual <= progress.limit {
+        Some(Outcome::Converged)
     } else if progress.is_stagnant() {
         Some(Outcome::Stagnation)
     } else if progress.steps_left() == 0 {

@@ -52,6 +52,14 @@ pub enum Error {
         /// The allowed values.
         needed: &'static str,
     },
+    /// A name is not that of a method.
+    #[error("unknown method `{name}`; known names are {known}")]
+    UnknownMethod {
+        /// The name.
+        name: String,
+        /// All names.
+        known: String,
+    },
     /// The operator cannot multiply by its transpose.
     #[error("the operator has no transpose")]
     NoTranspose,

@@ -25,10 +25,11 @@ mod options;
 mod plot;
 mod preconditioner;
 mod report;
+mod scalars;
 mod work;
 
 pub use error::{Error, Result};
-pub use krylov::Cg;
+pub use krylov::{BiCgStab, Cg, Fgmres, Gmres, Lsqr, Method, Minres, PipelinedCg, Solver};
 pub use operator::{CsrOperator, LinearOperator};
 pub use options::SolverOptions;
 pub use preconditioner::{Identity, Jacobi, Preconditioner};

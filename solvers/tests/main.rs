@@ -3,3 +3,7 @@
 mod support;
 
 mod cg;
+mod least_squares;
+mod methods;
+mod outcomes;
+mod pipelined;
