@@ -34,12 +34,22 @@ pub(crate) struct Progress {
     history: Vec<f64>,
     best: f64,
     best_step: usize,
+    /// The norm of the last true residual.
+    residual: f64,
 }
 
 impl Progress {
     fn new(limit: f64, options: &SolverOptions, first: f64) -> Self {
         let SolverOptions { max_steps, stagnation_steps, .. } = *options;
-        Self { limit, max_steps, stagnation_steps, history: vec![first], best: first, best_step: 0 }
+        Self {
+            limit,
+            max_steps,
+            stagnation_steps,
+            history: vec![first],
+            best: first,
+            best_step: 0,
+            residual: first,
+        }
     }
 
     /// Number of steps so far.
@@ -55,6 +65,16 @@ impl Progress {
     /// Number of steps until the limit.
     pub(crate) fn steps_left(&self) -> usize {
         self.max_steps - self.steps()
+    }
+
+    /// The norm of the residual at which the system is solved.
+    pub(crate) fn limit(&self) -> f64 {
+        self.limit
+    }
+
+    /// The norm of the residual at the start of the cycle, which was computed from x.
+    pub(crate) fn residual(&self) -> f64 {
+        self.residual
     }
 
     /// Records the residual after a step. Returns whether the steps end here.
@@ -98,6 +118,7 @@ pub(crate) fn solve<V: Value>(
         let (before, steps) = (residual, progress.steps());
         let breakdown = cycle.run(work, x, &mut r, &mut progress)?;
         residual = work.residual(b, x, &mut r)?;
+        progress.residual = residual;
         match breakdown {
             Some(breakdown) if !(residual <= limit) => break Outcome::Breakdown(breakdown),
             _ if progress.steps() == steps && residual > limit => break Outcome::Stagnation,
