@@ -140,7 +140,7 @@ impl<V: Value> Preconditioner<V> for Chebyshev<'_, V> {
         let Vectors { residual, step, product } =
             &mut *self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
         let (low, high) = self.bounds;
-        let (center, half_width) = ((high + low) / 2.0, (high - low) / 2.0);
+        let (center, half_width) = (f64::midpoint(high, low), (high - low) / 2.0);
         let sigma = center / half_width;
         let mut rho = 1.0 / sigma;
         self.preconditioner.apply(r, product)?;

@@ -18,6 +18,7 @@
 //! ```
 
 mod chebyshev;
+mod columns;
 mod driver;
 mod error;
 mod gauss_seidel;
@@ -29,14 +30,16 @@ mod plot;
 mod preconditioner;
 mod report;
 mod scalars;
+mod single_precision;
 mod work;
 
 pub use chebyshev::Chebyshev;
 pub use error::{Error, Result};
 pub use gauss_seidel::SymmetricGaussSeidel;
 pub use incomplete::{IncompleteCholesky, IncompleteLu};
-pub use krylov::{BiCgStab, Cg, Fgmres, Gmres, Lsqr, Method, Minres, PipelinedCg, Solver};
+pub use krylov::{BiCgStab, Cg, Fgmres, Gmres, Lsqr, Method, Minres, MultiCg, PipelinedCg, Solver};
 pub use operator::{CsrOperator, LinearOperator};
 pub use options::SolverOptions;
 pub use preconditioner::{Identity, Jacobi, Preconditioner};
 pub use report::{Breakdown, Outcome, Report, Times};
+pub use single_precision::SinglePrecision;

@@ -32,7 +32,7 @@ pub enum Breakdown {
     IndefinitePreconditioner,
     /// An inner product that the method divides by is zero.
     ZeroProduct,
-    /// The stabilizing step of BiCGSTAB has length zero: the residual is orthogonal to its product with A.
+    /// The stabilizing step of [`BiCgStab`](crate::BiCgStab) has length zero: the residual is orthogonal to its product with A.
     ZeroOmega,
     /// The search space holds no better x, and does not hold the solution: the matrix is singular.
     Singular,

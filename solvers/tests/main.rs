@@ -5,6 +5,7 @@ mod support;
 mod cg;
 mod least_squares;
 mod methods;
+mod multi;
 mod outcomes;
 mod pipelined;
 mod preconditioners;

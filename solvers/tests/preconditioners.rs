@@ -4,7 +4,7 @@ use evenpath::factorization::FactorizationOptions;
 use evenpath::{Csr, Device, Value};
 use evenpath_solvers::{
     Chebyshev, CsrOperator, Error, Identity, IncompleteCholesky, IncompleteLu, Jacobi, Method, Outcome,
-    Preconditioner, SolverOptions, SymmetricGaussSeidel,
+    Preconditioner, SinglePrecision, SolverOptions, SymmetricGaussSeidel,
 };
 use evenpath_tests::devices;
 
@@ -173,6 +173,27 @@ fn preconditioners_save_steps() {
             }
         }
         assert!(steps(Method::Fgmres, &lu) < 20);
+    }
+}
+
+#[test]
+fn single_precision_suffices_for_a_preconditioner() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let (a, b): (Csr<f64>, _) = (convection(20), vector(20));
+        let single = device.upload(&a.clone().into_values::<f32>()).unwrap();
+        let lu = SinglePrecision::new(device, 20, IncompleteLu::new(&single).unwrap()).unwrap();
+        let r: Vec<f32> = vector(20);
+        let expected = apply(device, lu.get(), &r);
+        assert_eq!(apply(device, &lu, &r.iter().map(|&r| f64::from(r)).collect::<Vec<_>>()), expected);
+        let options = SolverOptions::default().with_tolerance(1e-13);
+        for by in [1.0, 1e-60] {
+            let b: Vec<f64> = b.iter().map(|b: &f64| b * by).collect();
+            let (report, x) = run_from(device, Method::Gmres, (&a, &b, &[0.0; 20]), options, &lu);
+            assert_eq!(report.outcome, Outcome::Converged, "{device}: {report}");
+            check_solution(&a, &x, &b, 1e-13);
+            assert!(report.steps < 20 && lu.can_capture(), "{report}");
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod hessenberg;
 mod lsqr;
 mod method;
 mod minres;
+mod multi_cg;
 mod pipelined_cg;
 
 pub use bicgstab::BiCgStab;
@@ -16,4 +17,5 @@ pub use gmres::{Fgmres, Gmres};
 pub use lsqr::Lsqr;
 pub use method::{Method, Solver};
 pub use minres::Minres;
+pub use multi_cg::MultiCg;
 pub use pipelined_cg::PipelinedCg;
