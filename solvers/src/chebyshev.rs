@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use evenpath::{DeviceSlice, DeviceVec, Value, vector};
 
 use crate::error::{Error, Result};
+use crate::hash::hashed;
 use crate::work::{axpby, divide};
 use crate::{LinearOperator, Preconditioner};
 
@@ -95,7 +96,7 @@ impl<'a, V: Value> Chebyshev<'a, V> {
         let Vectors { residual: v, step: w, product } =
             &mut *self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
         let norm = |vector: &DeviceSlice<V>| self.operator.norm_over_ranks(vector::norm2(vector)?.to_f64());
-        let start: Vec<V> = hashed(self.operator.nrows());
+        let start: Vec<V> = hashed(0, self.operator.nrows());
         v.copy_from_slice(&start)?;
         let mut length = norm(v)?;
         if length == 0.0 {
@@ -122,17 +123,6 @@ fn checked((low, high): (f64, f64)) -> Result<(f64, f64)> {
         value: format!("{low:e} to {high:e}"),
         needed,
     })
-}
-
-/// Numbers between −1 and 1 that depend on the index alone (SplitMix64).
-pub(crate) fn hashed<V: Value>(len: usize) -> Vec<V> {
-    let number = |at: u64| {
-        let mut bits = (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-    };
-    (0..len as u64).map(|at| V::from_f64(number(at))).collect()
 }
 
 impl<V: Value> Preconditioner<V> for Chebyshev<'_, V> {

@@ -22,6 +22,7 @@ mod columns;
 mod driver;
 mod error;
 mod gauss_seidel;
+mod hash;
 mod incomplete;
 mod krylov;
 mod operator;
@@ -37,7 +38,9 @@ pub use chebyshev::Chebyshev;
 pub use error::{Error, Result};
 pub use gauss_seidel::SymmetricGaussSeidel;
 pub use incomplete::{IncompleteCholesky, IncompleteLu};
-pub use krylov::{BiCgStab, Cg, Fgmres, Gmres, Lsqr, Method, Minres, MultiCg, PipelinedCg, Solver};
+pub use krylov::{
+    BiCgStab, Cg, EigenReport, Fgmres, Gmres, Lobpcg, Lsqr, Method, Minres, MultiCg, PipelinedCg, Solver,
+};
 pub use operator::{CsrOperator, LinearOperator};
 pub use options::SolverOptions;
 pub use preconditioner::{Identity, Jacobi, Preconditioner};

@@ -3,6 +3,7 @@
 mod support;
 
 mod cg;
+mod eigenvalues;
 mod least_squares;
 mod methods;
 mod multi;
