@@ -3,7 +3,7 @@
 use evenpath::device::{DeviceView, DeviceViewMut};
 use evenpath::{Device, DeviceDense, Layout, Value};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Bytes to which every column is aligned.
 const ALIGNMENT: usize = 16;
@@ -26,4 +26,16 @@ pub(crate) fn column<V: Value>(matrix: &DeviceDense<V>, at: usize) -> Result<Dev
 pub(crate) fn column_mut<V: Value>(matrix: &mut DeviceDense<V>, at: usize) -> Result<DeviceViewMut<'_, V>> {
     let (start, rows) = (at * matrix.leading_dimension(), matrix.nrows());
     Ok(matrix.as_mut_slice().slice_mut(start..start + rows)?)
+}
+
+/// Checks that a matrix is stored by columns.
+pub(crate) fn check_layout<V: Value>(matrix: &DeviceDense<V>) -> Result<()> {
+    match matrix.layout() {
+        Layout::ColumnMajor => Ok(()),
+        Layout::RowMajor => Err(Error::Option {
+            option: "the layout",
+            value: Layout::RowMajor.to_string(),
+            needed: "column-major",
+        }),
+    }
 }

@@ -178,7 +178,7 @@ fn other_ends_are_named() {
         let exact = options().with_tolerance(0.0).with_max_steps(50).with_stagnation_steps(10);
         let (report, _) = solve(device, &a, 2, exact, &Identity);
         assert!(matches!(report.outcome, Outcome::Stagnation | Outcome::MaxSteps), "{device}: {report}");
-        assert!(report.residuals.iter().all(|&residual| residual < 1e-10), "{device}: {report}");
+        assert!(report.residuals.iter().all(|&residual| residual < 1e-8), "{device}: {report}");
         let mut broken = a.clone();
         broken.values_mut()[3] = f64::INFINITY;
         let operator = CsrOperator::new(&device.upload(&broken).unwrap()).unwrap();

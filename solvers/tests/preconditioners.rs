@@ -103,13 +103,13 @@ fn factorizations_of_tridiagonal_matrices_are_complete() {
         assert_near(device, &apply(device, &lu, &r), &four_times, 1e-13);
         assert_near(device, &apply(device, &cholesky, &r), &four_times, 1e-13);
         assert_eq!(lu.factors().nnz(), a.nnz());
-        assert_eq!(cholesky.factor().nnz(), (a.nnz() + 12) / 2);
+        assert_eq!(cholesky.factor().nnz(), usize::midpoint(a.nnz(), 12));
     }
 }
 
 /// The Chebyshev polynomial by its three-term recurrence: T(σ − t/δ) / T(σ) is what it leaves of an eigenvector of eigenvalue t.
 fn left(degree: usize, (low, high): (f64, f64), eigenvalue: f64) -> f64 {
-    let (center, half_width) = ((high + low) / 2.0, (high - low) / 2.0);
+    let (center, half_width) = (f64::midpoint(high, low), (high - low) / 2.0);
     let polynomial = |t: f64| {
         let (mut last, mut value) = (1.0, t);
         for _ in 1..degree {

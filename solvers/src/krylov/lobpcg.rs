@@ -3,11 +3,11 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use evenpath::{DeviceDense, DeviceVec, Layout, Value};
+use evenpath::{DeviceDense, DeviceVec, Value};
 use nalgebra::DMatrix;
 
 use super::rayleigh_ritz::{NoRitz, Ritz, rayleigh_ritz};
-use crate::columns::{aligned_columns, column, column_mut};
+use crate::columns::{aligned_columns, check_layout, column, column_mut};
 use crate::error::{Error, Result};
 use crate::hash::hashed;
 use crate::scalars::{Scalars, epsilon};
@@ -19,8 +19,8 @@ use crate::{Breakdown, LinearOperator, Outcome, Preconditioner, SolverOptions};
 ///
 /// A pair (λ, x) counts as found when ‖Ax − λx‖₂ ≤ max(`relative`·‖A‖₂, `absolute`), with an estimate of ‖A‖₂ from below, by the
 /// products with A of the vectors that are returned. Vectors that are found stay in the basis and are not improved (soft locking). A
-/// step has a product for each of the others, and waits for the device four times. The memory is that of about thirteen vectors for each
-/// eigenvalue.
+/// step has a product for each of the others, and waits for the device a few times. The memory is that of thirteen vectors for each
+/// eigenvalue. Residuals become about 1e-10·‖A‖₂ in `f64` and 1e-4·‖A‖₂ in `f32`, and not much less.
 ///
 /// ```
 /// use evenpath::prelude::*;
@@ -159,10 +159,7 @@ impl<'a, V: Value> Lobpcg<'a, V> {
         if x.shape() != needed {
             return Err(Error::Shape { operand: "X", found: x.shape(), needed });
         }
-        if x.layout() != Layout::ColumnMajor {
-            let (option, needed) = ("the layout", "column-major");
-            return Err(Error::Option { option, value: x.layout().to_string(), needed });
-        }
+        check_layout(x)?;
         if self.count == 0 {
             return Ok(nothing(Outcome::Converged, 0, start.elapsed()));
         }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use evenpath::spmm::{SpmmOptions, SpmmPlan};
 use evenpath::{DeviceDense, DeviceSlice, Layout, Offset, Value};
 
-use crate::columns::{aligned_columns, column, column_mut};
+use crate::columns::{aligned_columns, check_layout, column, column_mut};
 use crate::driver::Progress;
 use crate::error::{Error, Result};
 use crate::scalars::Scalars;
@@ -142,12 +142,7 @@ impl<'a, V: Value, O: Offset> MultiCg<'a, V, O> {
         if matrix.shape() != needed {
             return Err(Error::Shape { operand, found: matrix.shape(), needed });
         }
-        match matrix.layout() {
-            Layout::ColumnMajor => Ok(()),
-            layout => {
-                Err(Error::Option { option: "the layout", value: layout.to_string(), needed: "column-major" })
-            }
-        }
+        check_layout(matrix)
     }
 
     /// The columns before the first step.

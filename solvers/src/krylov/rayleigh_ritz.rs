@@ -36,7 +36,7 @@ pub(crate) fn rayleigh_ritz(
     }
     let inverse_norm = |square: f64| if square > 0.0 { 1.0 / square.sqrt() } else { 0.0 };
     let norms = DMatrix::from_diagonal(&gram.diagonal().map(inverse_norm));
-    let (squares, directions) = eigen(&norms * gram * &norms)?;
+    let (squares, directions) = eigen(&(&norms * gram * &norms))?;
     let largest = squares.amax();
     let kept: Vec<usize> = (0..squares.len()).filter(|&at| squares[at] > least * largest).collect();
     if kept.len() < count {
@@ -47,7 +47,7 @@ pub(crate) fn rayleigh_ritz(
         column /= squares[at].sqrt();
     }
     let scale = if scale > 0.0 { scale } else { 1.0 };
-    let (values, vectors) = eigen(basis.transpose() * (products / scale) * &basis)?;
+    let (values, vectors) = eigen(&(basis.transpose() * (products / scale) * &basis))?;
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
     order.truncate(count);
@@ -59,8 +59,8 @@ pub(crate) fn rayleigh_ritz(
 }
 
 /// Eigenvalues and eigenvectors of a matrix that is symmetric but for rounding.
-fn eigen(matrix: DMatrix<f64>) -> Result<(DVector<f64>, DMatrix<f64>), NoRitz> {
-    let symmetric = (&matrix + matrix.transpose()) / 2.0;
+fn eigen(matrix: &DMatrix<f64>) -> Result<(DVector<f64>, DMatrix<f64>), NoRitz> {
+    let symmetric = (matrix + matrix.transpose()) / 2.0;
     let iterations = ITERATIONS * symmetric.nrows();
     let found = SymmetricEigen::try_new(symmetric, f64::EPSILON, iterations).ok_or(NoRitz::NotANumber)?;
     Ok((found.eigenvalues, found.eigenvectors))
