@@ -17,6 +17,7 @@
 //! }
 //! ```
 
+mod amg;
 mod driver;
 mod error;
 mod krylov;
@@ -27,6 +28,7 @@ mod preconditioner;
 mod report;
 mod work;
 
+pub use amg::{AmgCycle, AmgInfo, AmgLevelInfo, AmgOptions, AmgSetUpMs, AmgSmoother, SmoothedAggregation};
 pub use error::{Error, Result};
 pub use krylov::Cg;
 pub use operator::{CsrOperator, LinearOperator};
