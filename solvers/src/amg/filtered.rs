@@ -2,7 +2,7 @@
 
 use evenpath::csr::Reduction;
 use evenpath::spadd::{Elementwise, ElementwisePlan};
-use evenpath::{DeviceCsr, DeviceVec, Value, vector};
+use evenpath::{Csr, DeviceCsr, DeviceVec, Value, vector};
 
 use crate::error::Result;
 
@@ -17,10 +17,16 @@ pub(super) struct Filtered<V: Value> {
 }
 
 impl<V: Value> Filtered<V> {
-    /// Filters a matrix by a pattern of strong couplings, which has the diagonal. Follows later values of `a` by
+    /// Filters a matrix by a pattern of strong couplings of nodes of `block_size` unknowns. Follows later values of `a` by
     /// [`update`](Self::update).
-    pub(super) fn new(a: &DeviceCsr<V>, couplings: &DeviceCsr<V>) -> Result<Self> {
-        let strong_plan = a.plan_elementwise(Elementwise::Mask, couplings)?;
+    pub(super) fn new(a: &DeviceCsr<V>, couplings: &DeviceCsr<V>, block_size: usize) -> Result<Self> {
+        let strong_plan = if block_size == 1 {
+            a.plan_elementwise(Elementwise::Mask, couplings)?
+        } else {
+            let of_block = (0..block_size * block_size).map(|at| (at / block_size, at % block_size, V::ONE));
+            let block = a.device().upload(&Csr::from_triplets(block_size, block_size, of_block)?)?;
+            a.plan_elementwise(Elementwise::Mask, &couplings.kronecker(&block)?)?
+        };
         let strong = strong_plan.run(V::ONE, V::ONE)?;
         let weak_sums = DeviceCsr::from_diagonal(&weak_sums(a, &strong)?)?;
         let sum_plan = strong.plan_spadd(&weak_sums)?;

@@ -218,8 +218,8 @@ fn build<V: Value>(
         }
         let Tentative { prolongation, coarse_near_null } =
             Tentative::new(&aggregates, block_size, &near_null)?;
-        let is_filtered = options.is_filtered && options.strength > 0.0 && block_size == 1;
-        let filtered = is_filtered.then(|| Filtered::new(&level.a, &couplings)).transpose()?;
+        let is_filtered = options.is_filtered && options.strength > 0.0;
+        let filtered = is_filtered.then(|| Filtered::new(&level.a, &couplings, block_size)).transpose()?;
         let spectrum = level.analysis.spectrum(&seeds.signs);
         let prolongation = Prolongation::new(&level.a, filtered, &prolongation, &spectrum)?;
         stopwatch.end(Part::Prolongations)?;

@@ -13,7 +13,7 @@ pub enum AmgSmoother {
         /// Number of steps.
         steps: usize,
     },
-    /// The Chebyshev polynomial of D⁻¹A that is smallest on the upper 29/30 of its spectrum.
+    /// The Chebyshev polynomial of D⁻¹A that is smallest on the upper 9/10 of its spectrum.
     ///
     /// Source: Adams, Brezina, Hu, Tuminaro, J. Comput. Phys. 188, 2003.
     Chebyshev {

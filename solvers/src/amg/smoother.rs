@@ -6,8 +6,9 @@ use super::options::AmgSmoother;
 
 /// Factor of the estimate of the spectral radius, which is low.
 const SAFETY: f64 = 1.1;
-/// Ratio of the ends of the interval on which the polynomial is small.
-const INTERVAL: f64 = 30.0;
+/// Ratio of the ends of the interval on which the polynomial is small. Of ratios from 2 to 30, this one takes the fewest steps of CG
+/// for degrees 2 to 4 on Poisson problems in two and three dimensions; with 30 and degree 2 it takes 13 in place of 9.
+const INTERVAL: f64 = 10.0;
 
 /// A step of a smoother, p = `step`·D⁻¹r + `momentum`·p and x += p.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,7 +27,7 @@ pub(super) fn steps<V: Value>(smoother: AmgSmoother, radius: f64) -> Vec<Step<V>
     }
 }
 
-/// The recurrence of Chebyshev polynomials on the interval from `highest` / 30 to `highest`.
+/// The recurrence of Chebyshev polynomials on the interval from `highest` / 10 to `highest`.
 ///
 /// Source: Saad, Iterative methods for sparse linear systems, 2003, algorithm 12.1.
 fn chebyshev<V: Value>(degree: usize, highest: f64) -> Vec<Step<V>> {
@@ -63,12 +64,12 @@ mod tests {
 
     #[test]
     fn chebyshev_factors_are_those_of_the_polynomials() {
-        // T₂ and T₃ on [1, 30], scaled to 1 at 0.
+        // T₂ and T₃ on [1, 10], scaled to 1 at 0.
         let polynomials: [fn(f64) -> f64; 2] = [|x| 2.0 * x * x - 1.0, |x| (4.0 * x * x - 3.0) * x];
         for (degree, polynomial) in (2..).zip(polynomials) {
-            let steps = chebyshev(degree, 30.0);
-            for lambda in [0.0, 1.0, 7.5, 15.5, 30.0] {
-                let expected = polynomial((31.0 - 2.0 * lambda) / 29.0) / polynomial(31.0 / 29.0);
+            let steps = chebyshev(degree, 10.0);
+            for lambda in [0.0, 1.0, 2.5, 5.5, 10.0] {
+                let expected = polynomial((11.0 - 2.0 * lambda) / 9.0) / polynomial(11.0 / 9.0);
                 assert!((factor(&steps, lambda) - expected).abs() < 1e-13, "degree {degree} at {lambda}");
             }
         }

@@ -1,5 +1,7 @@
 //! Matrices, and a check of solutions that uses nothing of the library but the matrix.
 
+pub(crate) mod problems;
+
 use evenpath::{Csr, Value};
 
 /// Five-point stencil on a square grid of `side` by `side`.
