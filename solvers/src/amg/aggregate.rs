@@ -132,3 +132,84 @@ fn counted(device: &Device, len: usize) -> Result<(DeviceVec<u32>, DeviceVec<u32
 fn constant(device: &Device, value: u32, len: usize) -> Result<DeviceVec<u32>, OpError> {
     scan::values(&device.zeros(len)?, ScanOptions::exclusive(Operator::Sum).with_initial(value))
 }
+
+#[cfg(test)]
+mod tests {
+    use evenpath::Csr;
+    use evenpath_tests::devices;
+
+    use super::aggregate;
+    use crate::amg::seeds::Seeds;
+
+    /// The aggregate of each node, and their number, one node after the other: roots are found in the order of priorities.
+    fn by_hand(neighbors: &[Vec<usize>], priorities: &[f64]) -> (Vec<Option<usize>>, usize) {
+        let nodes = neighbors.len();
+        let mut order: Vec<usize> = (0..nodes).filter(|&node| !neighbors[node].is_empty()).collect();
+        order.sort_by(|&one, &two| priorities[two].total_cmp(&priorities[one]));
+        let mut is_root = vec![false; nodes];
+        for node in order {
+            let is_near =
+                |other: usize| is_root[other] || neighbors[other].iter().any(|&third| is_root[third]);
+            is_root[node] = !is_near(node) && !neighbors[node].iter().any(|&other| is_near(other));
+        }
+        let mut beside = vec![None; nodes];
+        let mut count = 0;
+        for root in (0..nodes).filter(|&node| is_root[node]) {
+            for node in neighbors[root].iter().copied().chain([root]) {
+                assert_eq!(beside[node], None, "node {node} is beside two roots");
+                beside[node] = Some(count);
+            }
+            count += 1;
+        }
+        let joined = |node: usize| {
+            beside[node].or_else(|| neighbors[node].iter().filter_map(|&other| beside[other]).min())
+        };
+        ((0..nodes).map(joined).collect(), count)
+    }
+
+    /// Undirected graphs: a path, a star, a complete one, one without edges, and random ones with isolated nodes.
+    fn graphs() -> Vec<(usize, Vec<(usize, usize)>)> {
+        let path = (0..49).map(|node| (node, node + 1)).collect();
+        let star = (0..70).filter(|&node| node != 5).map(|node| (5, node)).collect();
+        let complete = (0..9).flat_map(|node| (0..node).map(move |other| (node, other))).collect();
+        let random = |nodes: usize, edges: usize| {
+            let mut state = nodes as u64;
+            let mut next = move || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 33) as usize % nodes
+            };
+            (nodes, (0..edges).map(|_| (next(), next())).filter(|(one, two)| one != two).collect())
+        };
+        let fixed = [(1, vec![]), (2, vec![(0, 1)]), (50, path), (70, star), (9, complete), (33, vec![])];
+        fixed.into_iter().chain([random(200, 90), random(300, 400), random(150, 1500)]).collect()
+    }
+
+    #[test]
+    fn aggregates_are_those_found_one_after_the_other() {
+        for (nodes, edges) in graphs() {
+            let mut neighbors = vec![Vec::new(); nodes];
+            for &(one, two) in &edges {
+                neighbors[one].push(two);
+                neighbors[two].push(one);
+            }
+            for of_node in &mut neighbors {
+                of_node.sort_unstable();
+                of_node.dedup();
+            }
+            let both = edges.iter().flat_map(|&(one, two)| [(one, two), (two, one)]);
+            let entries = both.chain((0..nodes).map(|node| (node, node)));
+            let graph: Csr<f32> =
+                Csr::from_triplets(nodes, nodes, entries.map(|(row, column)| (row, column, 1.0))).unwrap();
+            for under_test in devices() {
+                let device = &under_test.device;
+                let priorities = Seeds::<f32>::new(device, nodes + 3).unwrap().priorities;
+                let (expected, count) = by_hand(&neighbors, &priorities.download().unwrap());
+                let found = aggregate(&device.upload(&graph).unwrap(), &priorities).unwrap();
+                assert_eq!(found.shape(), (nodes, count), "{device}");
+                let expected =
+                    expected.into_iter().enumerate().filter_map(|(node, of)| Some((node, of?, 1.0)));
+                assert!(found.download().unwrap().iter().eq(expected), "{device}, {nodes} nodes");
+            }
+        }
+    }
+}

@@ -8,6 +8,7 @@ use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Value, vector};
 use super::aggregate::aggregate;
 use super::coarse::Coarse;
 use super::cycle::{Hierarchy, Work};
+use super::diagonal::copied;
 use super::filtered::Filtered;
 use super::info::{AmgInfo, AmgLevelInfo, Part, Stopwatch};
 use super::level::{Analysis, Level};
@@ -196,7 +197,7 @@ fn build<V: Value>(
     // The user's values may change, ours stay.
     let (mut a, mut bound) = (a.copy()?, None);
     let mut near_null: Vec<DeviceVec<V>> =
-        near_null.iter().map(|vector| super::diagonal::copied(vector)).collect::<Result<_>>()?;
+        near_null.iter().map(|vector| copied(vector)).collect::<Result<_>>()?;
     let mut block_size = options.block_size;
     loop {
         let (analysis, scaled) = Analysis::new(&a, bound.as_deref(), &seeds.signs)?;

@@ -17,7 +17,8 @@ const STEPS: usize = 15;
 pub(super) fn largest_eigenvalue<V: Value>(a: &DeviceCsr<V>, start: &DeviceSlice<V>) -> Result<f64> {
     let (device, rows) = (a.device(), a.nrows());
     let steps = STEPS.min(rows);
-    let (mut alphas, mut betas): (DeviceVec<V>, DeviceVec<V>) = (device.zeros(steps)?, device.zeros(steps)?);
+    let mut numbers: DeviceVec<V> = device.zeros(2 * steps)?;
+    let (mut alphas, mut betas) = numbers.split_at_mut(steps)?;
     let one = device.upload(&[V::ONE])?;
     let mut scale = device.zeros(1)?;
     let mut w = copied(&start.slice(..rows)?)?;
@@ -37,10 +38,9 @@ pub(super) fn largest_eigenvalue<V: Value>(a: &DeviceCsr<V>, start: &DeviceSlice
             vector::axpby(-Factor::from(&beta), &before, V::ONE, &mut w)?;
         }
     }
-    let numbers = |vector: DeviceVec<V>| -> Result<Vec<f64>> {
-        Ok(vector.download()?.into_iter().map(V::to_f64).collect())
-    };
-    largest_of_tridiagonal(&numbers(alphas)?, &numbers(betas)?, epsilon::<V>())
+    let numbers: Vec<f64> = numbers.download()?.into_iter().map(V::to_f64).collect();
+    let (alphas, betas) = numbers.split_at(steps);
+    largest_of_tridiagonal(alphas, betas, epsilon::<V>())
 }
 
 /// The largest eigenvalue of the tridiagonal matrix with the diagonal `alphas`, and `betas` beside it from the second on.
