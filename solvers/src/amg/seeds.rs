@@ -22,7 +22,7 @@ impl<V: Value> Seeds<V> {
     }
 }
 
-/// A permutation of the 32-bit numbers: the last step of MurmurHash3.
+/// A permutation of the 32-bit numbers: the last step of `MurmurHash3`.
 fn mix(index: u32) -> u32 {
     let mut hash = index ^ 0x9e37_79b9;
     hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);

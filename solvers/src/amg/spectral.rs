@@ -83,7 +83,7 @@ mod tests {
     fn largest_eigenvalues_of_small_matrices() {
         let largest =
             |alphas: &[f64], betas: &[f64]| largest_of_tridiagonal(alphas, betas, f64::EPSILON).unwrap();
-        assert_eq!(largest(&[], &[]), 0.0);
+        assert!(largest(&[], &[]).abs() < 1e-300);
         assert!((largest(&[3.0], &[9.0]) - 3.0).abs() < 1e-12);
         assert!((largest(&[2.0, 2.0], &[9.0, 1.0]) - 3.0).abs() < 1e-12);
         // 2 − 2 cos(3π/4), of the second difference on three points
