@@ -17,6 +17,7 @@
 //! }
 //! ```
 
+mod amg;
 mod driver;
 mod error;
 mod krylov;
@@ -28,6 +29,7 @@ mod report;
 mod scalars;
 mod work;
 
+pub use amg::{AmgCycle, AmgInfo, AmgLevelInfo, AmgOptions, AmgSetUpMs, AmgSmoother, SmoothedAggregation};
 pub use error::{Error, Result};
 pub use krylov::{BiCgStab, Cg, Fgmres, Gmres, Lsqr, Method, Minres, PipelinedCg, Solver};
 pub use operator::{CsrOperator, LinearOperator};
