@@ -36,3 +36,8 @@ pub use operator::{CsrOperator, LinearOperator};
 pub use options::SolverOptions;
 pub use preconditioner::{Identity, Jacobi, Preconditioner};
 pub use report::{Breakdown, Outcome, Report, Times};
+
+/// The programs of the guide's page, which compile and run as tests of documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide/solving.md")]
+mod guide {}
