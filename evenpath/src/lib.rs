@@ -188,9 +188,9 @@ pub mod hisparse {
 /// needs none; those of [`hisparse`] have plans of their own.
 pub mod spmv {
     pub use crate::op::{
-        SpmvBatchPlan, SpmvBatchPlanInfo, SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo,
-        SpmvTiming, SpmvTransposedMethod, SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo,
-        SpmvTuning,
+        SpmvBatchMethod, SpmvBatchOptions, SpmvBatchPlan, SpmvBatchPlanInfo, SpmvDetails, SpmvMethod,
+        SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTransposedMethod, SpmvTransposedOptions,
+        SpmvTransposedPlan, SpmvTransposedPlanInfo, SpmvTuning,
     };
     pub use crate::policy::Tile;
 }

@@ -114,3 +114,16 @@ fn files_are_multiplied() {
     assert_eq!(product.to_dense().unwrap(), [31.0]);
     assert_eq!(run("multiply", &[&path("a"), &path("a"), &path("ab")]).status.code(), Some(1));
 }
+
+#[test]
+fn poisson_takes_few_steps_at_every_size() {
+    for (device, side, levels) in [("cpu", 1, 1), ("simulated", 3, 1), ("cpu", 20, 2)] {
+        let text = passes("poisson", &["--device", device, &side.to_string()]);
+        let steps =
+            text.split(" unknowns, ").nth(1).and_then(|text| text.split(' ').next()).expect("a number");
+        assert!(steps.parse::<usize>().expect("a number") <= 12, "{text}");
+        assert!(text.contains(&format!("\n{:>5} ", levels - 1)), "{text}");
+        assert!(!text.contains(&format!("\n{levels:>5} ")), "{text}");
+    }
+    assert!(refuses("poisson", &["--device", "cpu", "0"]).contains("`0` is not a side from 1 to 600"));
+}

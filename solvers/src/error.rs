@@ -70,6 +70,15 @@ pub enum Error {
         /// All names.
         known: String,
     },
+    /// Values are infinite or not numbers.
+    #[error("{operand} has values that are not finite")]
+    NotFinite {
+        /// The operand's name.
+        operand: &'static str,
+    },
+    /// New values are those of another pattern.
+    #[error("the matrix has another pattern than that of the set-up")]
+    OtherPattern,
     /// The operator cannot multiply by its transpose.
     #[error("the operator has no transpose")]
     NoTranspose,

@@ -17,6 +17,7 @@
 //! }
 //! ```
 
+mod amg;
 mod chebyshev;
 mod columns;
 mod driver;
@@ -34,6 +35,7 @@ mod scalars;
 mod single_precision;
 mod work;
 
+pub use amg::{AmgCycle, AmgInfo, AmgLevelInfo, AmgOptions, AmgSetUpMs, AmgSmoother, SmoothedAggregation};
 pub use chebyshev::Chebyshev;
 pub use error::{Error, Result};
 pub use gauss_seidel::SymmetricGaussSeidel;
@@ -46,3 +48,8 @@ pub use options::SolverOptions;
 pub use preconditioner::{Identity, Jacobi, Preconditioner};
 pub use report::{Breakdown, Outcome, Report, Times};
 pub use single_precision::SinglePrecision;
+
+/// The programs of the guide's page, which compile and run as tests of documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide/solving.md")]
+mod guide {}

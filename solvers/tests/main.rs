@@ -2,6 +2,7 @@
 
 mod support;
 
+mod amg;
 mod cg;
 mod eigenvalues;
 mod least_squares;

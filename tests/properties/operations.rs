@@ -31,10 +31,10 @@ use super::products::{
 };
 use super::semirings::{spgemm_masked_over, spgemm_over, spmm_over, spmv_over};
 use super::sequences::{
-    argmin_into, axpby, divide_in_place, dot, dot_into, fill, map, merge_keys, merge_pairs, min_into,
-    multiply_in_place, reduce_by_keys, reduce_by_keys_into, scan, scan_by_keys, scan_by_offsets, scan_from,
-    sort_keys, sort_keys_by_offsets, sort_pairs, sort_pairs_by_offsets, sum, sum_into, union_keys,
-    union_pairs,
+    add_columns, argmin_into, axpby, cg_residual, column_dots, divide_in_place, dot, dot_into, fill, map,
+    merge_keys, merge_pairs, min_into, multiply_in_place, reduce_by_keys, reduce_by_keys_into, scan,
+    scan_by_keys, scan_by_offsets, scan_from, sort_keys, sort_keys_by_offsets, sort_pairs,
+    sort_pairs_by_offsets, sum, sum_into, union_keys, union_pairs,
 };
 use super::structure::{
     block_diagonal, copy, from_blocks, hstack, kronecker, permute, select_columns, submatrix, vstack,
@@ -224,6 +224,9 @@ fn on_sequences() -> Vec<Operation> {
         "sum on the device", "`vector::sum_into`, `norm1_into`", sum_into [f32 f64] [] true, true, true;
         "extreme on the device", "`vector::min_into`, `max_into`, `norm_max_into`", min_into [f32 f64] [] true, true, true;
         "index of an extreme on the device", "`vector::argmin_into`, `argmax_into`", argmin_into [f32 f64] [] true, true, true;
+        "step of conjugate gradients", "`CgSteps::update_residual`, `update_direction`", cg_residual [f32 f64] [] true, true, true;
+        "vᵀx for columns v", "`DeviceDense::dots_into`", column_dots [f32 f64] [] true, true, true;
+        "y + αΣ hv for columns v", "`DeviceDense::add_columns`", add_columns [f32 f64] [] true, true, true;
     }
 }
 
@@ -349,7 +352,7 @@ fn spmv_batch<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) 
     let values = device.upload(&numbers::<V>(BATCH * a.nnz())).expect("upload");
     let x = device.upload(&numbers::<V>(BATCH * a.ncols())).expect("upload");
     uploaded();
-    let plan = a.plan_spmv_batch(BATCH).expect("plan");
+    let plan = a.plan_spmv_batch(BATCH, Default::default()).expect("plan");
     product(device, BATCH * a.nrows(), x, move |x, y| plan.run(V::ONE, &values, x, V::ZERO, y))
 }
 

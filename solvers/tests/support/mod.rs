@@ -1,6 +1,7 @@
 //! Matrices, and a check of solutions that uses nothing of the library but the matrix.
 
 mod dense;
+pub(crate) mod problems;
 mod systems;
 
 use evenpath::{Csr, Device, Value};

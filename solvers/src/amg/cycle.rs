@@ -1,0 +1,138 @@
+//! Multigrid cycles.
+
+use evenpath::{Device, DeviceSlice, DeviceVec, Value, vector};
+
+use super::coarse::Coarse;
+use super::level::Level;
+use super::options::AmgCycle;
+use super::transfer::Transfer;
+use crate::error::Result;
+
+/// Levels and what connects them: a transfer for each but the last.
+pub(super) struct Hierarchy<V: Value> {
+    pub(super) levels: Vec<Level<V>>,
+    pub(super) transfers: Vec<Transfer<V>>,
+    /// The inverse of the last matrix, if it is small.
+    pub(super) coarse: Option<Coarse<V>>,
+}
+
+/// Vectors of a level.
+pub(super) struct Work<V: Value> {
+    residual: DeviceVec<V>,
+    direction: DeviceVec<V>,
+    scaled: DeviceVec<V>,
+    /// Right-hand side and solution of the next level.
+    coarse_b: DeviceVec<V>,
+    coarse_x: DeviceVec<V>,
+}
+
+/// First guess of a level.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Guess {
+    /// Zero, so that the old x is not read.
+    Zero,
+    Given,
+}
+
+impl<V: Value> Hierarchy<V> {
+    /// Allocates the vectors of the levels.
+    pub(super) fn work(&self, device: &Device) -> Result<Vec<Work<V>>> {
+        let zeros = |len: usize| device.zeros(len);
+        let of_level = |at: usize, level: &Level<V>| -> Result<Work<V>> {
+            let rows = level.a.nrows();
+            let coarse_rows = self.levels.get(at + 1).map_or(0, |next| next.a.nrows());
+            Ok(Work {
+                residual: zeros(rows)?,
+                direction: zeros(rows)?,
+                scaled: zeros(rows)?,
+                coarse_b: zeros(coarse_rows)?,
+                coarse_x: zeros(coarse_rows)?,
+            })
+        };
+        self.levels.iter().enumerate().map(|(at, level)| of_level(at, level)).collect()
+    }
+
+    /// Runs one cycle from zero: x ≈ A⁻¹b.
+    pub(super) fn run(
+        &self,
+        cycle: AmgCycle,
+        work: &mut [Work<V>],
+        b: &DeviceSlice<V>,
+        x: &mut DeviceSlice<V>,
+    ) -> Result<()> {
+        self.improve(0, cycle, work, (b, x), Guess::Zero)
+    }
+
+    /// Improves x on a level and those below it.
+    fn improve(
+        &self,
+        at: usize,
+        cycle: AmgCycle,
+        work: &mut [Work<V>],
+        (b, x): (&DeviceSlice<V>, &mut DeviceSlice<V>),
+        guess: Guess,
+    ) -> Result<()> {
+        let (level, Some((own, below))) = (&self.levels[at], work.split_first_mut()) else { return Ok(()) };
+        let Some(transfer) = self.transfers.get(at) else { return self.solve_coarsest(level, own, (b, x)) };
+        own.set_residual(level, b, x, guess)?;
+        own.smooth(level, x, guess)?;
+        level.plan.run(-V::ONE, &own.direction, V::ONE, &mut own.residual)?;
+        transfer.restrict.run(V::ONE, &own.residual, V::ZERO, &mut own.coarse_b)?;
+        let is_next_coarsest = at + 1 == self.transfers.len();
+        self.improve(at + 1, cycle, below, (&own.coarse_b, &mut own.coarse_x), Guess::Zero)?;
+        if cycle == AmgCycle::W && !is_next_coarsest {
+            self.improve(at + 1, cycle, below, (&own.coarse_b, &mut own.coarse_x), Guess::Given)?;
+        }
+        transfer.prolong.run(V::ONE, &own.coarse_x, V::ONE, x)?;
+        own.set_residual(level, b, x, Guess::Given)?;
+        own.smooth(level, x, Guess::Given)
+    }
+
+    fn solve_coarsest(
+        &self,
+        level: &Level<V>,
+        work: &mut Work<V>,
+        (b, x): (&DeviceSlice<V>, &mut DeviceSlice<V>),
+    ) -> Result<()> {
+        if let Some(coarse) = &self.coarse {
+            return Ok(coarse.plan.run(V::ONE, b, V::ZERO, x)?);
+        }
+        work.set_residual(level, b, x, Guess::Zero)?;
+        work.smooth(level, x, Guess::Zero)
+    }
+}
+
+impl<V: Value> Work<V> {
+    /// r = b − Ax.
+    fn set_residual(
+        &mut self,
+        level: &Level<V>,
+        b: &DeviceSlice<V>,
+        x: &DeviceSlice<V>,
+        guess: Guess,
+    ) -> Result<()> {
+        self.residual.copy_from(b)?;
+        if guess == Guess::Given {
+            level.plan.run(-V::ONE, x, V::ONE, &mut self.residual)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the smoother on x, whose residual is there. The residual then lacks the last direction.
+    fn smooth(&mut self, level: &Level<V>, x: &mut DeviceSlice<V>, guess: Guess) -> Result<()> {
+        let Self { residual, direction, scaled, .. } = self;
+        for (at, step) in level.steps.iter().enumerate() {
+            if at > 0 {
+                level.plan.run(-V::ONE, &*direction, V::ONE, residual)?;
+            }
+            vector::multiply_elements(&level.analysis.inverse_diagonal, residual, scaled)?;
+            vector::axpby(step.step, scaled, step.momentum, direction)?;
+            if at == 0 && guess == Guess::Zero {
+                x.copy_from(direction)?;
+            } else {
+                vector::axpby(V::ONE, direction, V::ONE, x)?;
+            }
+        }
+        Ok(())
+    }
+}

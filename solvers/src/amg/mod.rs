@@ -1,0 +1,22 @@
+//! Smoothed-aggregation algebraic multigrid.
+
+mod aggregate;
+mod coarse;
+mod cycle;
+mod diagonal;
+mod filtered;
+mod hierarchy;
+mod info;
+mod level;
+mod options;
+mod prolongation;
+mod seeds;
+mod smoother;
+mod spectral;
+mod strength;
+mod tentative;
+mod transfer;
+
+pub use hierarchy::SmoothedAggregation;
+pub use info::{AmgInfo, AmgLevelInfo, AmgSetUpMs};
+pub use options::{AmgCycle, AmgOptions, AmgSmoother};

@@ -1,0 +1,135 @@
+//! Options of algebraic multigrid.
+
+use crate::error::{Error, Result};
+
+/// Maximum number of rows that a coarsest matrix may have to be inverted.
+const MAX_INVERTED: usize = 2000;
+
+/// Smoother of a multigrid cycle, before and after each coarse correction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AmgSmoother {
+    /// Damped Jacobi, x += ω D⁻¹ r with ω = 4/3 / ρ(D⁻¹A).
+    Jacobi {
+        /// Number of steps.
+        steps: usize,
+    },
+    /// The Chebyshev polynomial of D⁻¹A that is smallest on the upper 9/10 of its spectrum.
+    ///
+    /// Source: Adams, Brezina, Hu, Tuminaro, J. Comput. Phys. 188, 2003.
+    Chebyshev {
+        /// Degree of the polynomial, the number of products with A.
+        degree: usize,
+    },
+}
+
+/// Order in which a cycle visits the levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AmgCycle {
+    /// Each level once down and once up.
+    V,
+    /// Two coarse corrections on every level.
+    W,
+}
+
+/// Options of [`SmoothedAggregation`](crate::SmoothedAggregation).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AmgOptions {
+    pub(super) strength: f64,
+    pub(super) is_filtered: bool,
+    pub(super) block_size: usize,
+    pub(super) max_levels: usize,
+    pub(super) max_coarse: usize,
+    pub(super) smoother: AmgSmoother,
+    pub(super) cycle: AmgCycle,
+}
+
+impl Default for AmgOptions {
+    /// All couplings are strong; at most 20 levels; a coarsest matrix of 200 rows at most; V-cycles with Chebyshev polynomials of
+    /// degree 2.
+    fn default() -> Self {
+        Self {
+            strength: 0.0,
+            is_filtered: true,
+            block_size: 1,
+            max_levels: 20,
+            max_coarse: 200,
+            smoother: AmgSmoother::Chebyshev { degree: 2 },
+            cycle: AmgCycle::V,
+        }
+    }
+}
+
+impl AmgOptions {
+    /// Sets the threshold θ of strong couplings: |aᵢⱼ|² > θ² |aᵢᵢ aⱼⱼ|. It is at least 0 and less than 1. Anisotropic problems need
+    /// one such as 0.1.
+    #[must_use]
+    pub fn with_strength(self, threshold: f64) -> Self {
+        Self { strength: threshold, ..self }
+    }
+
+    /// Adds weak couplings to the diagonal before the prolongation is smoothed, which keeps coarse matrices sparse. This is the
+    /// default; it changes nothing where the threshold is 0.
+    #[must_use]
+    pub fn with_filtered_prolongation(self, is_filtered: bool) -> Self {
+        Self { is_filtered, ..self }
+    }
+
+    /// Sets the number of unknowns per node, such as 3 for displacements. Unknowns of a node have consecutive numbers, and are
+    /// aggregated together.
+    #[must_use]
+    pub fn with_block_size(self, block_size: usize) -> Self {
+        Self { block_size, ..self }
+    }
+
+    /// Sets the maximum number of levels.
+    #[must_use]
+    pub fn with_max_levels(self, max_levels: usize) -> Self {
+        Self { max_levels, ..self }
+    }
+
+    /// Sets the maximum number of rows of a matrix that is not coarsened further, but inverted: 2000 at most.
+    #[must_use]
+    pub fn with_max_coarse(self, max_coarse: usize) -> Self {
+        Self { max_coarse, ..self }
+    }
+
+    /// Sets the smoother.
+    #[must_use]
+    pub fn with_smoother(self, smoother: AmgSmoother) -> Self {
+        Self { smoother, ..self }
+    }
+
+    /// Sets the cycle.
+    #[must_use]
+    pub fn with_cycle(self, cycle: AmgCycle) -> Self {
+        Self { cycle, ..self }
+    }
+
+    /// Checks the options for a matrix of `rows` rows.
+    pub(super) fn check(&self, rows: usize) -> Result<()> {
+        let refuse = |option, value: String, needed| Err(Error::Option { option, value, needed });
+        if !(0.0..1.0).contains(&self.strength) {
+            return refuse(
+                "the threshold of strong couplings",
+                self.strength.to_string(),
+                "from 0 to less than 1",
+            );
+        }
+        if self.block_size == 0 || !rows.is_multiple_of(self.block_size) {
+            return refuse("block_size", self.block_size.to_string(), "a divisor of the number of rows");
+        }
+        if self.max_levels == 0 {
+            return refuse("max_levels", "0".into(), "at least 1");
+        }
+        if self.max_coarse > MAX_INVERTED {
+            return refuse("max_coarse", self.max_coarse.to_string(), "2000 at most");
+        }
+        match self.smoother {
+            AmgSmoother::Jacobi { steps: 0 } => {
+                refuse("the number of Jacobi steps", "0".into(), "at least 1")
+            }
+            AmgSmoother::Chebyshev { degree: 0 } => refuse("the Chebyshev degree", "0".into(), "at least 1"),
+            _ => Ok(()),
+        }
+    }
+}
