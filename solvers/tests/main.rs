@@ -5,6 +5,7 @@ mod support;
 mod amg;
 mod cg;
 mod eigenvalues;
+mod injected_failures;
 mod least_squares;
 mod methods;
 mod multi;
