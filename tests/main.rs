@@ -1,7 +1,9 @@
 //! Integration tests. Each runs on every present device.
 
 mod assembly;
+mod bases;
 mod bsr;
+mod cg_steps;
 mod columns;
 mod complex;
 mod conjugate_gradients;

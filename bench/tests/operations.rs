@@ -1,5 +1,5 @@
 //! The commands that measure an operation over matrices: `spmv`, `spmm`, `sddmm`, `spadd`, `spgemm`, `masked`, `graphs`, `assembly`,
-//! `hisparse`, `formats`.
+//! `triangular`, `hisparse`, `formats`.
 
 use std::path::Path;
 
@@ -52,6 +52,8 @@ fn every_case_is_measured_and_verified_on_every_device() {
         assert_eq!(of("masked", &[]), (6, 2));
         assert_eq!(of("graphs", &["--value", "f32"]), (18, 6));
         assert_eq!(of("assembly", &["--generate", "stencil27:4"]), (8, 6));
+        // Three matrices, of which one is not square; four steps and two types.
+        assert_eq!(of("triangular", &[]), (24, 8));
         // Only products with vectors and of sparse matrices have complex types.
         assert_eq!(of("spmv", &["--value", "c32,c64", "--method", "auto,direct"]), (6, 0));
         assert_eq!(of("spgemm", &["--value", "c32,c64", "--method", "auto"]), (6, 0));
@@ -92,6 +94,25 @@ fn graphs_and_layouts_are_chosen_by_name() {
     let (_, rows) = self::rows("masked", &arguments[..6]);
     assert_eq!(names(&rows[0]), ["masked", "whole"]);
     assert!(positive(&rows[0]["more"], "whole over masked") > 0.0);
+}
+
+#[test]
+fn solves_are_measured_by_their_methods() {
+    let arguments = ["--device", "simulated", "--generate", "stencil5:9", "--value", "f64"];
+    let (_, rows) = rows("triangular", &[&arguments[..], &["--method", "levels,tickets"]].concat());
+    let variants: Vec<_> = rows.iter().map(|row| (row["variant"].as_str(), names(row))).collect();
+    let methods = vec!["levels", "tickets"];
+    let expected = [
+        (Some("ilu0"), vec!["ilu0"]),
+        (Some("ic0"), vec!["ic0"]),
+        (Some("lower, levels, tickets"), methods.clone()),
+        (Some("upper, levels, tickets"), methods),
+    ];
+    assert_eq!(variants, expected);
+    for row in &rows {
+        assert_eq!(row["more"]["levels"], 17.0, "{row}");
+        assert!(positive(&row["more"], "analysis in runs") > 0.0, "{row}");
+    }
 }
 
 #[test]

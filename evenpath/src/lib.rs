@@ -39,6 +39,7 @@
 //! | [`spmv`], [`spmm`] | sparse matrix times dense vector or matrix, also with the transpose |
 //! | [`spgemm`], [`spadd`] | products, sums and masks of sparse matrices |
 //! | [`semiring`] | products with other sums and products, such as minimum and sum |
+//! | [`cg`] | steps of conjugate gradients whose scalars stay on the device |
 //! | [`triangular`], [`factorization`] | solutions of triangular systems; incomplete factorizations |
 //! | [`graph`] | searches, paths, components, triangles, ranks and cores of graphs |
 //! | [`assembly`] | matrices from triplets or finite elements, again with new values |
@@ -94,7 +95,7 @@ pub use matrix::{Coo, Csr, HiSparse, generate};
 pub use offset::Offset;
 pub use operand::Factor;
 pub use scalar::{Complex, Compute, Multiplies, RealStorage, Scalar, Storage, Value, bf16, f16};
-pub use sequence::{merge, reduce, scan, sets, sort, vector};
+pub use sequence::{cg, merge, reduce, scan, sets, sort, vector};
 
 /// Compressed sparse rows: row offsets, column indices, values.
 pub mod csr {
@@ -187,9 +188,9 @@ pub mod hisparse {
 /// needs none; those of [`hisparse`] have plans of their own.
 pub mod spmv {
     pub use crate::op::{
-        SpmvBatchPlan, SpmvBatchPlanInfo, SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo,
-        SpmvTiming, SpmvTransposedMethod, SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo,
-        SpmvTuning,
+        SpmvBatchMethod, SpmvBatchOptions, SpmvBatchPlan, SpmvBatchPlanInfo, SpmvDetails, SpmvMethod,
+        SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTransposedMethod, SpmvTransposedOptions,
+        SpmvTransposedPlan, SpmvTransposedPlanInfo, SpmvTuning,
     };
     pub use crate::policy::Tile;
 }

@@ -11,9 +11,12 @@
 
 pub mod absolute;
 pub mod assembly;
+pub mod basis;
 pub mod block;
 pub mod bsr;
+pub mod cg;
 pub mod complex;
+pub mod convert;
 pub mod coo;
 pub mod csr_columns;
 pub mod csr_rows;

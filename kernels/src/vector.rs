@@ -341,18 +341,29 @@ impl<V: Arithmetic> FinishDot<V> {
     #[device]
     fn finish<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
-        let mut parts = [V::ZERO; ITEMS];
-        for item in 0..ITEMS {
-            let index = item * BLOCK + thread::index() as usize;
-            parts[item] = self.sums.load_if(index, index < self.count as usize);
-        }
-        let mut sum = parts[0];
-        for part in &parts[1..] {
-            sum += *part;
-        }
-        reduce.share(sum, |a, b| a + b);
+        share_sums::<V, BLOCK, ITEMS>(reduce, self.sums, self.count);
         if thread::index() == 0 {
             self.result.store(0, reduce.total(|a, b| a + b));
         }
     }
+}
+
+/// Adds up the sums of `count` blocks, at most `BLOCK` times `ITEMS`, in an order that depends only on their number. Then the reduction's
+/// total is their sum. Every thread of a block calls it.
+#[device(track_caller)]
+pub(crate) fn share_sums<V: Arithmetic, const BLOCK: usize, const ITEMS: usize>(
+    reduce: BlockReduce<V, BLOCK>,
+    sums: Global<V>,
+    count: u32,
+) {
+    let mut parts = [V::ZERO; ITEMS];
+    for item in 0..ITEMS {
+        let index = item * BLOCK + thread::index() as usize;
+        parts[item] = sums.load_if(index, index < count as usize);
+    }
+    let mut sum = parts[0];
+    for part in &parts[1..] {
+        sum += *part;
+    }
+    reduce.share(sum, |a, b| a + b);
 }

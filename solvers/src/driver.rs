@@ -34,12 +34,22 @@ pub(crate) struct Progress {
     history: Vec<f64>,
     best: f64,
     best_step: usize,
+    /// The norm of the last true residual.
+    residual: f64,
 }
 
 impl Progress {
     fn new(limit: f64, options: &SolverOptions, first: f64) -> Self {
         let SolverOptions { max_steps, stagnation_steps, .. } = *options;
-        Self { limit, max_steps, stagnation_steps, history: vec![first], best: first, best_step: 0 }
+        Self {
+            limit,
+            max_steps,
+            stagnation_steps,
+            history: vec![first],
+            best: first,
+            best_step: 0,
+            residual: first,
+        }
     }
 
     /// Number of steps so far.
@@ -47,9 +57,24 @@ impl Progress {
         self.history.len() - 1
     }
 
+    /// The estimate after the last step.
+    pub(crate) fn last(&self) -> f64 {
+        self.history[self.steps()]
+    }
+
     /// Number of steps until the limit.
     pub(crate) fn steps_left(&self) -> usize {
         self.max_steps - self.steps()
+    }
+
+    /// The norm of the residual at which the system is solved.
+    pub(crate) fn limit(&self) -> f64 {
+        self.limit
+    }
+
+    /// The norm of the residual at the start of the cycle, which was computed from x.
+    pub(crate) fn residual(&self) -> f64 {
+        self.residual
     }
 
     /// Records the residual after a step. Returns whether the steps end here.
@@ -93,6 +118,7 @@ pub(crate) fn solve<V: Value>(
         let (before, steps) = (residual, progress.steps());
         let breakdown = cycle.run(work, x, &mut r, &mut progress)?;
         residual = work.residual(b, x, &mut r)?;
+        progress.residual = residual;
         match breakdown {
             Some(breakdown) if !(residual <= limit) => break Outcome::Breakdown(breakdown),
             _ if progress.steps() == steps && residual > limit => break Outcome::Stagnation,
@@ -125,10 +151,10 @@ pub(crate) fn solve<V: Value>(
 
 /// The outcome, if the steps end at a true residual.
 fn ended(residual: f64, progress: &Progress) -> Option<Outcome> {
-    if residual <= progress.limit {
-        Some(Outcome::Converged)
-    } else if !residual.is_finite() {
+    if !residual.is_finite() {
         Some(Outcome::NotANumber)
+    } else if residual <= progress.limit {
+        Some(Outcome::Converged)
     } else if progress.is_stagnant() {
         Some(Outcome::Stagnation)
     } else if progress.steps_left() == 0 {

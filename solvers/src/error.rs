@@ -52,6 +52,14 @@ pub enum Error {
         /// The allowed values.
         needed: &'static str,
     },
+    /// A name is not that of a method.
+    #[error("unknown method `{name}`; known names are {known}")]
+    UnknownMethod {
+        /// The name.
+        name: String,
+        /// All names.
+        known: String,
+    },
     /// Values are infinite or not numbers.
     #[error("{operand} has values that are not finite")]
     NotFinite {

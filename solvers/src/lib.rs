@@ -26,11 +26,12 @@ mod options;
 mod plot;
 mod preconditioner;
 mod report;
+mod scalars;
 mod work;
 
 pub use amg::{AmgCycle, AmgInfo, AmgLevelInfo, AmgOptions, AmgSetUpMs, AmgSmoother, SmoothedAggregation};
 pub use error::{Error, Result};
-pub use krylov::Cg;
+pub use krylov::{BiCgStab, Cg, Fgmres, Gmres, Lsqr, Method, Minres, PipelinedCg, Solver};
 pub use operator::{CsrOperator, LinearOperator};
 pub use options::SolverOptions;
 pub use preconditioner::{Identity, Jacobi, Preconditioner};

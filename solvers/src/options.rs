@@ -13,11 +13,12 @@ pub struct SolverOptions {
     pub(crate) max_steps: usize,
     pub(crate) stagnation_steps: usize,
     pub(crate) check_steps: usize,
+    pub(crate) restart: usize,
     pub(crate) is_profiled: bool,
 }
 
 impl Default for SolverOptions {
-    /// A relative tolerance of 1e-6, at most 10,000 steps, a check every 16 steps.
+    /// A relative tolerance of 1e-6, at most 10,000 steps, a check every 16 steps, a restart of GMRES every 30.
     fn default() -> Self {
         Self {
             relative: 1e-6,
@@ -25,6 +26,7 @@ impl Default for SolverOptions {
             max_steps: 10_000,
             stagnation_steps: 1_000,
             check_steps: 16,
+            restart: 30,
             is_profiled: false,
         }
     }
@@ -62,6 +64,13 @@ impl SolverOptions {
         Self { check_steps: steps, ..self }
     }
 
+    /// Sets the number of steps after which [`Gmres`](crate::Gmres) and [`Fgmres`](crate::Fgmres) restart. They keep one or
+    /// two vectors for each.
+    #[must_use]
+    pub fn with_restart(self, steps: usize) -> Self {
+        Self { restart: steps, ..self }
+    }
+
     /// Measures the time of products, of the preconditioner and of the rest. The device is waited for after each,
     /// and nothing is captured, so that the sum is longer than an ordinary solve.
     #[must_use]
@@ -76,9 +85,11 @@ impl SolverOptions {
                 return Err(Error::Option { option, value: value.to_string(), needed });
             }
         }
-        for (option, value) in
-            [("stagnation_steps", self.stagnation_steps), ("check_steps", self.check_steps)]
-        {
+        for (option, value) in [
+            ("stagnation_steps", self.stagnation_steps),
+            ("check_steps", self.check_steps),
+            ("restart", self.restart),
+        ] {
             if value == 0 {
                 return Err(Error::Option { option, value: value.to_string(), needed: "at least 1" });
             }

@@ -9,6 +9,9 @@ use std::time::Duration;
 pub enum Outcome {
     /// The residual is within the tolerance.
     Converged,
+    /// The residual is the least, but not within the tolerance: the system has no solution, and x is one in the sense of
+    /// least squares. Only [`Lsqr`](crate::Lsqr) ends so.
+    LeastSquares,
     /// The limit of steps was reached first.
     MaxSteps,
     /// The method cannot go on: a number that it divides by is zero, or has the wrong sign.
@@ -29,6 +32,8 @@ pub enum Breakdown {
     IndefinitePreconditioner,
     /// An inner product that the method divides by is zero.
     ZeroProduct,
+    /// The stabilizing step of BiCGSTAB has length zero: the residual is orthogonal to its product with A.
+    ZeroOmega,
     /// The search space holds no better x, and does not hold the solution: the matrix is singular.
     Singular,
 }
@@ -39,6 +44,7 @@ impl fmt::Display for Breakdown {
             Self::IndefiniteMatrix => "the matrix is not positive definite",
             Self::IndefinitePreconditioner => "the preconditioner is not positive definite",
             Self::ZeroProduct => "an inner product is zero",
+            Self::ZeroOmega => "the residual is orthogonal to its product with the matrix",
             Self::Singular => "the matrix is singular",
         })
     }
@@ -48,6 +54,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Converged => f.write_str("converged"),
+            Self::LeastSquares => f.write_str("converged to the least residual"),
             Self::MaxSteps => f.write_str("not converged: the limit of steps was reached"),
             Self::Breakdown(reason) => write!(f, "breakdown: {reason}"),
             Self::Stagnation => f.write_str("stagnation: the residual no longer gets smaller"),
@@ -87,15 +94,15 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns whether the residual is within the tolerance.
+    /// Returns whether the residual is within the tolerance, or for [`Lsqr`](crate::Lsqr) the least.
     pub fn is_converged(&self) -> bool {
-        self.outcome == Outcome::Converged
+        matches!(self.outcome, Outcome::Converged | Outcome::LeastSquares)
     }
 
     /// Advice for a solve that did not converge, `None` for one that did.
     pub fn advice(&self) -> Option<&'static str> {
         Some(match self.outcome {
-            Outcome::Converged => return None,
+            Outcome::Converged | Outcome::LeastSquares => return None,
             Outcome::MaxSteps => "allow more steps, or use a stronger preconditioner, such as AMG or ILU(0)",
             Outcome::Breakdown(Breakdown::IndefiniteMatrix) => {
                 "use MINRES for a symmetric matrix, GMRES or BiCGSTAB for others"
@@ -103,7 +110,9 @@ impl Report {
             Outcome::Breakdown(Breakdown::IndefinitePreconditioner) => {
                 "use a symmetric positive definite preconditioner, such as Jacobi, IC(0) or AMG, or use GMRES"
             }
-            Outcome::Breakdown(Breakdown::ZeroProduct) => "use GMRES, or another initial guess",
+            Outcome::Breakdown(Breakdown::ZeroProduct | Breakdown::ZeroOmega) => {
+                "use GMRES, or another initial guess"
+            }
             Outcome::Breakdown(Breakdown::Singular) => {
                 "check that the system has a solution; MINRES or LSQR find a least-squares one"
             }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use evenpath::vector::Map;
 use evenpath::{Device, DeviceSlice, DeviceVec, Value, vector};
 
 use crate::error::{Error, Result};
@@ -30,6 +31,11 @@ impl<'a, V: Value> Work<'a, V> {
         Ok(Self { operator, preconditioner, times: None })
     }
 
+    /// For operators of any shape, without a preconditioner.
+    pub(crate) fn rectangular(operator: &'a dyn LinearOperator<V>, identity: &'a crate::Identity) -> Self {
+        Self { operator, preconditioner: identity, times: None }
+    }
+
     pub(crate) fn device(&self) -> &Device {
         self.operator.device()
     }
@@ -55,6 +61,12 @@ impl<'a, V: Value> Work<'a, V> {
     pub(crate) fn apply(&mut self, x: &DeviceSlice<V>, y: &mut DeviceSlice<V>) -> Result<()> {
         let operator = self.operator;
         self.timed(0, || operator.apply(x, y))
+    }
+
+    /// y = Aᵀx.
+    pub(crate) fn apply_transposed(&mut self, x: &DeviceSlice<V>, y: &mut DeviceSlice<V>) -> Result<()> {
+        let operator = self.operator;
+        self.timed(0, || operator.apply_transposed(x, y))
     }
 
     /// z = M⁻¹r.
@@ -97,6 +109,17 @@ impl<'a, V: Value> Work<'a, V> {
     pub(crate) fn norm2(&self, x: &DeviceSlice<V>) -> Result<f64> {
         self.operator.norm_over_ranks(vector::norm2(x)?.to_f64())
     }
+}
+
+/// y = y / `norm`, where the reciprocal of the norm may be out of range.
+pub(crate) fn divide<V: Value>(y: &mut DeviceSlice<V>, norm: f64) -> Result<()> {
+    const POWER: f64 = (1_u128 << 64) as f64;
+    let inverse = V::from_f64(1.0 / norm);
+    if inverse.to_f64().is_infinite() && norm != 0.0 {
+        vector::map(Map::Scale(V::from_f64(POWER)), y)?;
+        return Ok(vector::map(Map::Scale(V::from_f64(1.0 / (norm * POWER))), y)?);
+    }
+    Ok(vector::map(Map::Scale(inverse), y)?)
 }
 
 /// y = `alpha`·x + `beta`·y with factors computed in f64.

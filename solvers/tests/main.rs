@@ -4,3 +4,7 @@ mod support;
 
 mod amg;
 mod cg;
+mod least_squares;
+mod methods;
+mod outcomes;
+mod pipelined;

@@ -6,13 +6,36 @@ use evenpath::spmv::{SpmvMethod, SpmvOptions};
 use evenpath::{Complex, Csr, Device, DeviceCsr, DeviceSlice, Factor, Offset};
 use evenpath_kernels::spmv::{MergeSearchTile, MergeTile};
 use evenpath_tests::{
-    ComplexValue, DeviceUnderTest, WAYS, complex, complex_rows, complex_spmv as oracle, complex_vector,
-    devices, tile_len, unlike_devices, ways,
+    ComplexValue, DeviceUnderTest, complex, complex_rows, complex_spmv as oracle, complex_vector, devices,
+    tile_len, unlike_devices,
 };
 use proptest::prelude::*;
 
 type C32 = Complex<f32>;
 type C64 = Complex<f64>;
+
+/// The methods of complex values.
+const METHODS: [SpmvMethod; 12] = [
+    SpmvMethod::Scalar,
+    SpmvMethod::Vector { lanes: None },
+    SpmvMethod::Warp,
+    SpmvMethod::Block,
+    SpmvMethod::Flat,
+    SpmvMethod::MergePath,
+    SpmvMethod::CsrAdaptive { block_size: None },
+    SpmvMethod::RowParallel,
+    SpmvMethod::RowBlocks,
+    SpmvMethod::RowTiles,
+    SpmvMethod::Binned,
+    SpmvMethod::SlicedEll,
+];
+
+/// Ways to multiply on a device: without a plan, by the plan's choice, and by each method.
+fn ways(device: &Device) -> impl Iterator<Item = Option<SpmvMethod>> + use<> {
+    let kind = device.kind();
+    let methods = METHODS.into_iter().filter(move |method| method.runs_on(kind));
+    [None, Some(SpmvMethod::Auto)].into_iter().chain(methods.map(Some))
+}
 
 /// Computes y = αAx + βy without a plan, or by a plan with a method.
 fn multiply<'f, V: ComplexValue, O: Offset>(
@@ -27,8 +50,18 @@ fn multiply<'f, V: ComplexValue, O: Offset>(
     }
 }
 
-/// Multiplies in every way, with y filled with NaN if β is zero, and compares with the oracle.
+/// Multiplies in every way.
 fn check<V: ComplexValue, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: V, beta: V) {
+    check_in(ways(device), device, a, (alpha, beta));
+}
+
+/// Multiplies in some ways, with y filled with NaN if β is zero, and compares with the oracle.
+fn check_in<V: ComplexValue, O: Offset>(
+    ways: impl Iterator<Item = Option<SpmvMethod>>,
+    device: &Device,
+    a: &Csr<V, O>,
+    (alpha, beta): (V, V),
+) {
     let x: Vec<V> = complex_vector(a.ncols(), 1);
     let mut y: Vec<V> = complex_vector(a.nrows(), 2);
     let expected = oracle(a, (alpha, &x), (beta, &y));
@@ -37,7 +70,7 @@ fn check<V: ComplexValue, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: V, b
     }
     let matrix = device.upload(a).expect("upload");
     let x = device.upload(&x).expect("upload");
-    for method in ways(device) {
+    for method in ways {
         let mut y = device.upload(&y).expect("upload");
         multiply(&matrix, method, (alpha, &x), (beta, &mut y)).expect("a product");
         if let Err(difference) = expected.check(&y.download().expect("download")) {
@@ -87,9 +120,16 @@ fn rows_that_tiles_cut() {
             }
             check_lengths(&device, 3 * tile, &[3, 3 * tile - 1, tile - 1, 2 * tile, 0]);
         }
-        // More tiles than a warp adds up.
+        // More tiles than a warp adds up, and more padding than sliced ELL has.
         let lengths = [1, 70 * tile_len::<MergeTile<C64, C64, u32>>(), 2];
-        check(&device, &complex_rows::<C64, u32>(70_000, &lengths), complex(1.0, 0.5), complex(0.0, 0.0));
+        let a = complex_rows::<C64, u32>(70_000, &lengths);
+        let ways = ways(&device).filter(|method| *method != Some(SpmvMethod::SlicedEll));
+        check_in(ways, &device, &a, (complex(1.0, 0.5), complex(0.0, 0.0)));
+        if device.kind() != DeviceKind::Cpu {
+            let options = SpmvOptions::default().with_method(SpmvMethod::SlicedEll);
+            let refused = device.upload(&a).expect("upload").plan_spmv(options);
+            assert!(matches!(refused, Err(OpError::RowTooLong { .. })), "{device}");
+        }
     }
 }
 
@@ -114,6 +154,13 @@ fn duplicates_and_unsorted_columns_are_summed() {
 #[test]
 fn same_bits_in_every_run_and_on_all_gpus() {
     let a: Csr<C64> = complex_rows(2000, &[vec![3, 0, 2000, 17], vec![2; 700]].concat());
+    // Choices that depend on the device, set.
+    let ways = |device: &Device| {
+        ways(device).filter(|method| *method != Some(SpmvMethod::Auto)).map(|method| match method {
+            Some(SpmvMethod::Vector { .. }) => Some(SpmvMethod::Vector { lanes: Some(4) }),
+            other => other,
+        })
+    };
     let bits_on = |device: &Device| -> Vec<Vec<[u64; 2]>> {
         let matrix = device.upload(&a).expect("upload");
         let x = device.upload(&complex_vector::<C64>(a.ncols(), 3)).expect("upload");
@@ -244,26 +291,79 @@ fn plans_say_their_method_and_refuse_others() {
     for DeviceUnderTest { device, .. } in devices() {
         let a = device.upload(&complex_rows::<C64, u32>(5, &[3, 0, 5])).expect("upload");
         for method in SpmvMethod::ALL {
-            let is_known = WAYS.contains(&Some(method));
+            let is_known = method == SpmvMethod::Auto || METHODS.contains(&method);
             match a.plan_spmv(SpmvOptions::default().with_method(method)) {
                 Ok(plan) => {
                     assert!(is_known && method.runs_on(device.kind()), "{method}");
                     let info = plan.info().expect("info");
-                    assert!(info.method != SpmvMethod::Auto && WAYS.contains(&Some(info.method)), "{info}");
+                    let ran = info.method.without_parameters();
+                    assert!(
+                        METHODS.contains(&ran) && (method == ran || method == SpmvMethod::Auto),
+                        "{info}"
+                    );
+                    assert_eq!(method.copies(), method == SpmvMethod::SlicedEll, "{method}");
                     assert_eq!(info.tile.is_some(), device.kind() != DeviceKind::Cpu, "{info}");
                 }
                 Err(OpError::UnsupportedMethod { .. }) => assert!(!method.runs_on(device.kind()), "{method}"),
                 Err(error @ OpError::MethodOfVectors { .. }) => {
                     assert!(!is_known && method.runs_on(device.kind()), "{method}");
-                    let start = format!(
+                    let usable: Vec<&str> = SpmvMethod::ALL
+                        .into_iter()
+                        .filter(|one| METHODS.contains(one) && one.runs_on(device.kind()))
+                        .map(SpmvMethod::name)
+                        .collect();
+                    let message = format!(
                         "SpMV by `{method}` does not support values of Complex<f64> with vectors of Complex<f64>; \
-                         `merge-path` "
+                         {} do",
+                        usable.join(", ")
                     );
-                    assert!(error.to_string().starts_with(&start), "{error}");
+                    assert_eq!(error.to_string(), message);
                 }
                 Err(error) => panic!("{method}: {error}"),
             }
         }
+    }
+}
+
+/// Even rows are copied to slices where the plan may copy; others are not.
+#[test]
+fn even_rows_are_sliced_if_plans_may_copy() {
+    let device = Device::simulated(SimulatedOptions::default().with_multiprocessors(1));
+    let chosen = |lengths: &[usize], may_copy| {
+        let a = device.upload(&complex_rows::<C32, u32>(600, lengths)).expect("upload");
+        let plan = a.plan_spmv(SpmvOptions::default().with_may_copy(may_copy)).expect("a plan");
+        plan.info().expect("info")
+    };
+    let info = chosen(&[5; 600], true);
+    assert_eq!(info.method, SpmvMethod::SlicedEll, "{info}");
+    assert!(info.reason.ends_with("values are complex, and rows are even"), "{info}");
+    for (lengths, may_copy) in
+        [(vec![5; 600], false), (vec![5; 200], true), ([vec![5; 600], vec![600]].concat(), true)]
+    {
+        let info = chosen(&lengths, may_copy);
+        assert!(!info.method.copies(), "{info}");
+    }
+}
+
+/// Tuning times the methods that complex values have.
+#[test]
+fn tuning() {
+    let a: Csr<C32> = complex_rows(60, &[5; 70]);
+    let x: Vec<C32> = complex_vector(60, 1);
+    let expected = oracle(&a, (C32::new(1.0, 0.0), &x), (C32::ZERO, &[]));
+    for DeviceUnderTest { device, .. } in devices() {
+        let options = SpmvOptions::default().with_may_copy(true);
+        let mut plan = device.upload(&a).expect("upload").plan_spmv(options).expect("a plan");
+        let tuning = plan.tune().expect("timings");
+        let mut timed: Vec<&str> = tuning.timings.iter().map(|timing| timing.method.name()).collect();
+        let mut methods: Vec<&str> = ways(&device).flatten().map(SpmvMethod::name).collect();
+        methods.retain(|&method| method != SpmvMethod::Auto.name());
+        timed.sort_unstable();
+        methods.sort_unstable();
+        assert_eq!(timed, methods, "{device}");
+        let (x, mut y) = (device.upload(&x).expect("upload"), device.zeros(a.nrows()).expect("zeros"));
+        plan.run(C32::new(1.0, 0.0), &x, C32::ZERO, &mut y).expect("a product");
+        assert_eq!(expected.check(&y.download().expect("download")), Ok(()), "{device}");
     }
 }
 
@@ -274,12 +374,15 @@ fn products_in_graphs() {
     let (alpha, beta) = (C64::new(0.5, 1.0), C64::new(0.0, -1.0));
     for DeviceUnderTest { device, .. } in devices() {
         let matrix = device.upload(&a).expect("upload");
-        let plan = matrix.plan_spmv(SpmvOptions::default()).expect("a plan");
-        let vectors = (device.upload(&x).expect("upload"), device.upload(&y).expect("upload"));
-        let mut graph = device.capture(vectors, |(x, y)| plan.run(alpha, x, beta, y)).expect("a graph");
-        graph.launch().expect("a launch");
-        let expected = oracle(&a, (alpha, &x), (beta, &y));
-        assert_eq!(expected.check(&graph.state().1.download().expect("download")), Ok(()), "{device}");
+        for method in ways(&device).flatten() {
+            let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("a plan");
+            let vectors = (device.upload(&x).expect("upload"), device.upload(&y).expect("upload"));
+            let mut graph = device.capture(vectors, |(x, y)| plan.run(alpha, x, beta, y)).expect("a graph");
+            graph.launch().expect("a launch");
+            let expected = oracle(&a, (alpha, &x), (beta, &y));
+            let found = graph.state().1.download().expect("download");
+            assert_eq!(expected.check(&found), Ok(()), "{device}, {method}");
+        }
     }
 }
 

@@ -32,7 +32,9 @@ fn products_of_a_batch() {
             (device.upload(&a).expect("upload"), values, x, y)
         },
         |(_, _, _, y)| y.download().expect("the device works"),
-        |(a, values, x, y)| a.plan_spmv_batch(BATCH)?.run(2.0, &*values, x, 0.0, y).map(|()| vec![]),
+        |(a, values, x, y)| {
+            a.plan_spmv_batch(BATCH, Default::default())?.run(2.0, &*values, x, 0.0, y).map(|()| vec![])
+        },
     );
 }
 

@@ -349,7 +349,7 @@ fn spmv_batch<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) 
     let values = device.upload(&numbers::<V>(BATCH * a.nnz())).expect("upload");
     let x = device.upload(&numbers::<V>(BATCH * a.ncols())).expect("upload");
     uploaded();
-    let plan = a.plan_spmv_batch(BATCH).expect("plan");
+    let plan = a.plan_spmv_batch(BATCH, Default::default()).expect("plan");
     product(device, BATCH * a.nrows(), x, move |x, y| plan.run(V::ONE, &values, x, V::ZERO, y))
 }
 

@@ -1,6 +1,7 @@
 //! Batches of matrices with one pattern, on every device.
 
 use evenpath::error::{DeviceError, OpError};
+use evenpath::spmv::{SpmvBatchMethod, SpmvBatchOptions};
 use evenpath::{Csr, Device, DeviceVec, Factor, Offset, Value};
 use evenpath_kernels::spmv_batch::BatchTile;
 use evenpath_tests::{
@@ -14,8 +15,20 @@ fn values<V: Value>(batch: usize, nonzeros: usize) -> Vec<V> {
     (0..batch * nonzeros).map(|at| V::from_f64(((at * 31 + 7) % 101) as f64 / 50.0 - 1.0)).collect()
 }
 
-/// Runs yₖ = αAₖxₖ + βyₖ, with y filled with NaN if β is zero, and compares each with the oracle.
+/// Runs yₖ = αAₖxₖ + βyₖ by every method, with y filled with NaN if β is zero, and compares each with the oracle.
 fn check<V: Value, O: Offset>(device: &Device, pattern: &Csr<V, O>, batch: usize, alpha: f64, beta: f64) {
+    for method in SpmvBatchMethod::ALL {
+        check_method(device, pattern, batch, (alpha, beta), SpmvBatchOptions::default().with_method(method));
+    }
+}
+
+fn check_method<V: Value, O: Offset>(
+    device: &Device,
+    pattern: &Csr<V, O>,
+    batch: usize,
+    (alpha, beta): (f64, f64),
+    options: SpmvBatchOptions,
+) {
     let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
     let (rows, cols, nonzeros) = (pattern.nrows(), pattern.ncols(), pattern.nnz());
     let values: Vec<V> = values(batch, nonzeros);
@@ -24,7 +37,7 @@ fn check<V: Value, O: Offset>(device: &Device, pattern: &Csr<V, O>, batch: usize
     if beta == V::ZERO {
         y.fill(V::from_f64(f64::NAN));
     }
-    let plan = device.upload(pattern).expect("upload").plan_spmv_batch(batch).expect("a plan");
+    let plan = device.upload(pattern).expect("upload").plan_spmv_batch(batch, options).expect("a plan");
     let [on_device, device_x] = [&values, &x].map(|operand| device.upload(operand).expect("upload"));
     let mut result = device.upload(&y).expect("upload");
     plan.run(alpha, &on_device, &device_x, beta, &mut result).expect("products");
@@ -88,7 +101,7 @@ fn infinite_factors() {
     let tile = tile_len::<BatchTile<f64, u32>>();
     for DeviceUnderTest { device, .. } in devices() {
         let pattern = device.upload(&with_row_lengths::<f64, u32>(tile, &[tile - 1, 2])).expect("upload");
-        let plan = pattern.plan_spmv_batch(2).expect("a plan");
+        let plan = pattern.plan_spmv_batch(2, Default::default()).expect("a plan");
         let [values, x] =
             [pattern.nnz(), tile].map(|len| device.upload(&vec![1.0; 2 * len]).expect("upload"));
         let mut y = device.zeros(4).expect("zeros");
@@ -101,7 +114,7 @@ fn infinite_factors() {
 fn results_are_bitwise_repeatable() {
     let a: Csr<f32> = with_row_lengths(200, &[3, 150, 0, 17, 400, 20]);
     let bits_on = |device: &Device| -> Vec<u32> {
-        let plan = device.upload(&a).expect("upload").plan_spmv_batch(5).expect("a plan");
+        let plan = device.upload(&a).expect("upload").plan_spmv_batch(5, Default::default()).expect("a plan");
         let values = device.upload(&values::<f32>(5, a.nnz())).expect("upload");
         let x = device.upload(&vector::<f32>(5 * a.ncols())).expect("upload");
         let mut runs = (0..3).map(|_| {
@@ -122,7 +135,7 @@ fn results_are_bitwise_repeatable() {
 fn parts_of_vectors_and_factors_on_the_device() {
     for DeviceUnderTest { device, .. } in devices() {
         let a = device.upload(&with_row_lengths::<f64, u32>(3, &[2, 0])).expect("upload");
-        let plan = a.plan_spmv_batch(2).expect("a plan");
+        let plan = a.plan_spmv_batch(2, Default::default()).expect("a plan");
         let run = |start: usize, alpha: Factor<'_, f64>| {
             let within = |values: &[f64]| -> DeviceVec<f64> {
                 device.upload(&[&vec![9.0; start], values].concat()).expect("upload")
@@ -144,7 +157,7 @@ fn parts_of_vectors_and_factors_on_the_device() {
 fn refused_operands_leave_outputs_unchanged() {
     for DeviceUnderTest { device, .. } in devices() {
         let a = device.upload(&with_row_lengths::<f64, u32>(5, &[3, 0, 5])).expect("upload");
-        let plan = a.plan_spmv_batch(2).expect("a plan");
+        let plan = a.plan_spmv_batch(2, Default::default()).expect("a plan");
         let of_len = |len: usize| device.upload(&vec![1.0; len]).expect("upload");
         let (values, x, mut y) = (of_len(16), of_len(10), of_len(6));
         let mut refused = |values: &DeviceVec<f64>, x: &DeviceVec<f64>| {
@@ -162,7 +175,7 @@ fn refused_operands_leave_outputs_unchanged() {
         let mut long = of_len(7);
         let error = plan.run(1.0, &values, &x, 0.0, &mut long).expect_err("y is long");
         assert!(matches!(error, OpError::Length { operand: "y", len: 7, needed: 6 }), "{error}");
-        let error = a.plan_spmv_batch(1 << 32).expect_err("too many");
+        let error = a.plan_spmv_batch(1 << 32, Default::default()).expect_err("too many");
         assert!(matches!(error, OpError::TooLong { what: "a batch", .. }), "{error}");
     }
 }
@@ -179,6 +192,23 @@ proptest! {
     ) {
         for DeviceUnderTest { device, .. } in devices() {
             check(&device, &with_row_lengths::<f64, u32>(100, &lengths), batch, alpha, beta);
+        }
+    }
+}
+
+/// Large matrices go one by one, unless values would have to be copied.
+#[test]
+fn large_matrices_are_multiplied_one_by_one() {
+    for DeviceUnderTest { device, fast } in devices() {
+        if !fast {
+            continue;
+        }
+        for (rows, is_large) in [(1 << 20, true), ((1 << 20) - 1, false)] {
+            let pattern: Csr<f64> = with_row_lengths(5_000, &vec![5; rows]);
+            let plan =
+                device.upload(&pattern).unwrap().plan_spmv_batch(2, SpmvBatchOptions::default()).unwrap();
+            let is_gpu = device.kind() == evenpath::device::DeviceKind::Cuda(0);
+            assert_eq!(plan.info().one_by_one.is_some(), is_large && is_gpu, "{} on {device}", plan.info());
         }
     }
 }

@@ -9,11 +9,13 @@ use evenpath::ell::PaddingLimit;
 use evenpath::spadd::SpaddMethod;
 use evenpath::spgemm::SpgemmMethod;
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
+use evenpath::triangular::TriangularMethod;
 
 use super::options::Options;
 use crate::operations::spadd::{Addend, SparseSum};
 use crate::operations::spgemm::Factors;
 use crate::operations::spmv::{Product, Way};
+use crate::operations::triangular::{Step, Triangular};
 use crate::operations::{Case, SampledProduct, SparseProduct};
 use crate::peers::Operation;
 use crate::results::Op;
@@ -46,6 +48,18 @@ pub(super) const GRAPHS: [&str; 4] = ["power-law:200000", "rmat:16", "uniform:10
 
 /// Grids of nodes.
 const FOR_ASSEMBLY: [&str; 2] = ["stencil27:50", "stencil27:100"];
+
+/// Matrices of systems: many levels and few, rows of equal and of very different lengths.
+const FOR_TRIANGULAR: [&str; 8] = [
+    "stencil5:1000",
+    "stencil27:80",
+    "block-fem:30000x3",
+    "fem:60000",
+    "uniform:250000",
+    "power-law:200000",
+    "rmat:16",
+    "empty-rows:1000000",
+];
 
 /// Cases that are measured over matrices.
 pub(crate) trait Cases {
@@ -187,6 +201,23 @@ pub(crate) struct Assembly {
 }
 
 cases!(Assembly over FOR_ASSEMBLY, |_this, _| Ok(vec![Case::Assembly]));
+
+#[derive(clap::Args)]
+pub(crate) struct Triangles {
+    /// Steps to measure.
+    #[arg(long, value_enum, value_delimiter = ',', default_values = Step::ALL.map(Step::name))]
+    step: Vec<Step>,
+    /// Methods of solves, by name.
+    #[arg(long, value_delimiter = ',', default_values_t = [TriangularMethod::Auto])]
+    method: Vec<TriangularMethod>,
+    #[command(flatten)]
+    options: Options,
+}
+
+cases!(Triangles over FOR_TRIANGULAR, |this, _| {
+    let case = |&step: &Step| Case::Triangular(Triangular { step, methods: this.method.clone() });
+    Ok(this.step.iter().map(case).collect())
+});
 
 /// Exit code: 0 if everything was measured, including recorded failures; 1 if a result is wrong, or nothing could be
 /// measured; 3 if cases are left, which the same command then resumes from its file.

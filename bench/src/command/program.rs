@@ -70,6 +70,9 @@ enum Command {
     Study(study::Arguments),
     /// Every operation over suites of matrices, written to a file of results; an interrupted run can be resumed.
     Suite(operations::Suite),
+    /// Incomplete factorizations without fill, and solves with their factors, beside cuSPARSE: analyses and runs, over generated
+    /// matrices, suites or a folder.
+    Triangular(operations::Triangles),
 }
 
 /// Runs the program: parses the command line, measures, and returns the exit code.
@@ -101,6 +104,7 @@ pub fn main() -> ExitCode {
         Command::Spmv(arguments) => operations::run(&arguments),
         Command::Study(arguments) => study::run(&arguments),
         Command::Suite(arguments) => operations::run(&arguments),
+        Command::Triangular(arguments) => operations::run(&arguments),
     };
     match result {
         Ok(code) => code,

@@ -14,6 +14,7 @@ use super::graphs::Algorithm;
 use super::spadd::{self, Addend, SparseSum};
 use super::spgemm::{self, Factors};
 use super::spmv::{self, Product, Way};
+use super::triangular::{self, Step, Triangular};
 use super::{assembly, graphs, hisparse, masked, sddmm, spmm};
 use crate::peers::{Operation, PeerScalar, PeerValue};
 use crate::results::{Key, Op, Row, Shape};
@@ -39,6 +40,8 @@ pub(crate) enum Case {
     Graphs(Algorithm),
     /// Assembly of finite elements.
     Assembly,
+    /// An incomplete factorization, or a solve with a factor.
+    Triangular(Triangular),
 }
 
 /// AB at the nonzeros of a matrix, for dense A and B.
@@ -90,6 +93,7 @@ impl Case {
             Op::Masked => vec![Self::Masked],
             Op::Graphs => Algorithm::ALL.map(Self::Graphs).into(),
             Op::Assembly => vec![Self::Assembly],
+            Op::Triangular => Step::ALL.map(|step| Self::Triangular(step.into())).into(),
         }
     }
 
@@ -106,6 +110,7 @@ impl Case {
             Self::Masked => Op::Masked,
             Self::Graphs(_) => Op::Graphs,
             Self::Assembly => Op::Assembly,
+            Self::Triangular(_) => Op::Triangular,
         }
     }
 
@@ -142,6 +147,7 @@ impl Case {
             }
             Self::Hisparse(NODE) | Self::Masked | Self::Assembly => String::new(),
             Self::Graphs(algorithm) => algorithm.name().to_owned(),
+            Self::Triangular(what) => what.name(),
             Self::Hisparse(node) => format!("nodes of {node}"),
         }
     }
@@ -181,6 +187,7 @@ impl Case {
             Self::Masked => masked::measure(bench, matrix),
             Self::Graphs(algorithm) => graphs::measure(bench, matrix, *algorithm),
             Self::Assembly => assembly::measure(bench, matrix),
+            Self::Triangular(what) => triangular::measure(bench, matrix, what),
         })
     }
 
@@ -266,7 +273,9 @@ mod tests {
             matrix.canonicalize();
             let peers = Peers::default();
             let bench = Bench::unlimited(&device, &peers, 1);
-            for case in [Op::Masked, Op::Graphs, Op::Assembly].into_iter().flat_map(Case::of_suite) {
+            for case in
+                [Op::Masked, Op::Graphs, Op::Assembly, Op::Triangular].into_iter().flat_map(Case::of_suite)
+            {
                 let row = case.measure(&bench, case.key("-", "stencil27:5", "f64"), &matrix);
                 assert!(row.figures().is_some_and(|figures| figures.verified == Some(true)), "{row:?}");
             }

@@ -14,6 +14,7 @@ pub(crate) mod spgemm;
 mod spmm;
 pub(crate) mod spmv;
 pub(crate) mod threads;
+pub(crate) mod triangular;
 
 pub(crate) use bench::{Bench, Measured};
 pub(crate) use case::{Case, SampledProduct, SparseProduct, row};

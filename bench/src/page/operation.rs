@@ -26,6 +26,7 @@ pub(super) fn title(op: Op) -> String {
         Op::Masked => "L ∘ (LL) for the entries L below the diagonal of a graph's matrix",
         Op::Graphs => "whole calls, on the nonzeros in both directions",
         Op::Assembly => "new values of a matrix of trilinear hexahedra",
+        Op::Triangular => "analysis and run of ILU(0), IC(0), and of solves with L and U",
     };
     format!("{}, {computed}", name(op))
 }

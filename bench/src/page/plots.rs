@@ -135,6 +135,7 @@ fn time(op: Op, rows: &Rows<'_>) -> Plot {
         Op::Spgemm | Op::Masked => "products",
         Op::Graphs => "edges",
         Op::Assembly => "entries of elements",
+        Op::Triangular => "entries of the matrix or triangle",
     };
     Plot { title: format!("{}: time by work", name(op)), x: Axis::log(work), y: Axis::log("ms"), series }
 }

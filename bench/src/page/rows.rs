@@ -25,6 +25,7 @@ pub(super) fn name(op: Op) -> &'static str {
         Op::Masked => "masked products",
         Op::Graphs => "graphs",
         Op::Assembly => "assembly",
+        Op::Triangular => "triangular",
     }
 }
 

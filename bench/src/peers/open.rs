@@ -145,6 +145,36 @@ impl Peers {
         }
     }
 
+    /// The incomplete factors without fill of a matrix, in its place: L and U, or L on and below the diagonal if it is symmetric and
+    /// positive definite. The libraries on the CPU do not have them in this form.
+    pub(crate) fn factorize<V: PeerValue>(
+        &self,
+        matrix: &Csr<V>,
+        is_symmetric: bool,
+        repetitions: Repetitions,
+        each: impl FnMut(PeerRun<Vec<V>>),
+    ) {
+        if let Some(library) = &self.cusparse {
+            library.measure_factorization(matrix, is_symmetric, repetitions, each);
+        }
+    }
+
+    /// Tx = b for a triangle of a matrix, upper or not, whose diagonal is 1 or not.
+    pub(crate) fn solve<V: PeerValue>(
+        &self,
+        (matrix, b): (&Csr<V>, &[V]),
+        triangle: (bool, bool),
+        repetitions: Repetitions,
+        mut each: impl FnMut(PeerRun<Vec<V>>),
+    ) {
+        if let Some(library) = &self.cusparse {
+            match library.spsv_problem(matrix, b, triangle) {
+                Ok(problem) => problem.measure(repetitions, each),
+                Err(error) => each(Peer::of_csr("cusparse", "SpSV", Err(error))),
+            }
+        }
+    }
+
     /// C = αA + βB.
     pub(crate) fn spadd<V: PeerValue>(
         &self,

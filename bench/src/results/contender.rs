@@ -119,6 +119,11 @@ impl Contender {
         if self.error.is_none() { self.ms } else { None }
     }
 
+    /// Milliseconds of its setup and of this many runs, if its result is correct.
+    pub(crate) fn total_ms(&self, runs: u32) -> Option<f64> {
+        Some(self.setup_ms.unwrap_or(0.0) + f64::from(runs) * self.right_ms()?)
+    }
+
     /// Returns whether it ran with a wrong result.
     pub(crate) fn is_wrong(&self) -> bool {
         self.ms.is_some() && self.error.is_some()

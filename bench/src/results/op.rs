@@ -30,11 +30,13 @@ pub(crate) enum Op {
     Graphs,
     /// Assembly of a matrix of finite elements.
     Assembly,
+    /// Incomplete factorizations, and solves with their factors.
+    Triangular,
 }
 
 impl Op {
     /// All operations.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Spmv,
         Self::SpmvTransposed,
         Self::Spmm,
@@ -45,6 +47,7 @@ impl Op {
         Self::Masked,
         Self::Graphs,
         Self::Assembly,
+        Self::Triangular,
     ];
 
     /// The operations that the suite measures unless others are named: those that take any matrix.
@@ -71,6 +74,7 @@ impl Op {
             Self::Masked => "masked",
             Self::Graphs => "graphs",
             Self::Assembly => "assembly",
+            Self::Triangular => "triangular",
         }
     }
 }

@@ -137,6 +137,13 @@ impl Figures {
         best(self.peers.iter().filter(|peer| peer.is_of(library)))
     }
 
+    /// The least milliseconds of the setup and this many runs of a library's algorithms with a correct result.
+    pub(crate) fn least_total_ms(&self, library: &str, runs: u32) -> Option<f64> {
+        let totals =
+            self.peers.iter().filter(|peer| peer.is_of(library)).filter_map(|peer| peer.total_ms(runs));
+        totals.min_by(f64::total_cmp)
+    }
+
     /// Evenpath's fastest way with a correct result.
     pub(crate) fn best_own(&self) -> Option<&Contender> {
         best(&self.ours).map(|(own, _)| own)

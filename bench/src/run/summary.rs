@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::operations::hisparse::{BY_ROW, FROZEN};
+use crate::operations::triangular::RUNS;
 use crate::results::{Comparison, Contender, Figures, Key, OTHERS, Op, Row, SUMS};
 use crate::statistics::{correlation, geometric_mean};
 
@@ -49,6 +50,14 @@ impl<'r> Summary<'r> {
         Comparison::of(self.rows.iter().filter_map(ratio))
     }
 
+    /// Rows with a library's time over the method's, for a setup and [`RUNS`] runs.
+    fn with_setup(&self, library: &str) -> Comparison<'r> {
+        let ratio = |&(row, figures, own, _): &(&'r Row, &'r Figures, &'r Contender, f64)| {
+            Some((figures.least_total_ms(library, RUNS)? / own.total_ms(RUNS)?, row))
+        };
+        Comparison::of(self.rows.iter().filter_map(ratio))
+    }
+
     /// The largest of some figures, with its matrix.
     fn most(&self, of: impl Fn(&'r Figures, &'r Contender, f64) -> Option<f64>) -> Option<(f64, &'r str)> {
         let found = self
@@ -90,6 +99,16 @@ impl fmt::Display for Summary<'_> {
                     write!(f, "; lowest with a million nonzeros or more {}", large.lowest())?;
                 }
                 write!(f, "; slower on {} of {} smaller", small.slower(), small.compared())?;
+            }
+            if *op == Op::Triangular {
+                let (all, total) = (self.beside(&library, false), self.with_setup(&library));
+                let [share, of_total] =
+                    [&all, &total].map(|of| format!("{} of {}", of.faster(), of.compared()));
+                write!(
+                    f,
+                    "; faster on {share}; with a setup for {RUNS} runs {}, faster on {of_total}",
+                    total.mean()
+                )?;
             }
             let memory = self.most(|figures, own, _| {
                 Some(
@@ -155,6 +174,20 @@ mod tests {
                         million nonzeros or more 1.00 (b); slower on 1 of 1 smaller; at most 0.250 of its memory (c)";
         let text = summary.to_string().replace("-0.0000", "0.0000");
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn solves_are_compared_with_their_setup() {
+        // 20 + 10 ms beside 2 + 10 ms; the faster run of the peer has the longer setup.
+        let slow = Contender { setup_ms: Some(100.0), ..ran("cusparse", "", 0.5) };
+        let peer = Contender { setup_ms: Some(20.0), name: "other".into(), ..ran("cusparse", "", 1.0) };
+        let mut rows = [row("a", 1, 1.0, vec![slow, peer])];
+        rows[0].key.op = Op::Triangular;
+        let text = Summary::all(&rows)[0].to_string();
+        assert!(
+            text.contains("; faster on 0 of 1; with a setup for 10 runs 2.500, faster on 1 of 1"),
+            "{text}"
+        );
     }
 
     #[test]

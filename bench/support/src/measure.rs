@@ -199,17 +199,17 @@ pub fn sampled<C: Clock, E: From<C::Error>>(
 ///
 /// # Errors
 ///
-/// The first error of a run, or of the device.
-pub fn single_times_ms<E: From<DeviceError>>(
-    device: &Device,
+/// The first error of a run, or of the clock.
+pub fn single_times_ms<C: Clock, E: From<C::Error>>(
+    clock: &C,
     repetitions: impl Into<Repetitions>,
     mut run: impl FnMut() -> Result<(), E>,
 ) -> Result<Times, E> {
     let mut single = || {
-        device.synchronize()?;
-        let start = device.record()?;
+        clock.synchronize()?;
+        let start = clock.record()?;
         run()?;
-        Ok::<_, E>(device.record()?.elapsed_since(&start)?)
+        Ok::<_, E>(clock.elapsed_ms(&start, &clock.record()?)?)
     };
     repetitions.into().times(|runs| (0..runs).map(|_| single()).sum())
 }

@@ -68,6 +68,60 @@ pub(crate) fn dot<V: Value>(x: &[V], y: &[V]) -> V {
     parallel::reduce(x.len(), CHUNK, V::ZERO, part, |sum, part| sum + part)
 }
 
+/// Writes a function of each element of `x` to `y`.
+pub(crate) fn convert_elements<S: Copy + Sync, T: Send>(
+    x: &[S],
+    y: &mut [T],
+    convert: impl Fn(S) -> T + Sync,
+) {
+    parallel::parts_mut(y, CHUNK, |range, y| {
+        y.iter_mut().zip(&x[range]).for_each(|(y, &x)| *y = convert(x));
+    });
+}
+
+/// The sum of `d[i] r[i] r[i]`, in the order of [`dot`].
+pub(crate) fn scaled_square<V: Value>(d: &[V], r: &[V]) -> V {
+    let part = |range: Range<usize>| {
+        d[range.clone()].iter().zip(&r[range]).fold(V::ZERO, |sum, (&d, &r)| sum + (d * r) * r)
+    };
+    parallel::reduce(r.len(), CHUNK, V::ZERO, part, |sum, part| sum + part)
+}
+
+/// Computes `y = d x + beta y`, where `d x` is the elementwise product.
+pub(crate) fn add_product<V: Value>(d: &[V], x: &[V], beta: V, y: &mut [V]) {
+    parallel::parts_mut(y, CHUNK, |range, y| {
+        let operands = d[range.clone()].iter().zip(&x[range]);
+        y.iter_mut().zip(operands).for_each(|(y, (&d, &x))| *y = d * x + beta * *y);
+    });
+}
+
+/// The inner products of `x` and the first columns of a matrix whose element (i, j) is `matrix[rows * i + cols * j]`.
+pub(crate) fn column_dots<V: Value>(matrix: &[V], (rows, cols): (usize, usize), x: &[V], result: &mut [V]) {
+    for (col, result) in result.iter_mut().enumerate() {
+        let part = |range: Range<usize>| {
+            range.fold(V::ZERO, |sum, row| sum + matrix[rows * row + cols * col] * x[row])
+        };
+        *result = parallel::reduce(x.len(), CHUNK, V::ZERO, part, |sum, part| sum + part);
+    }
+}
+
+/// Adds `alpha` times a combination of the first columns of such a matrix to `y`.
+pub(crate) fn add_columns<V: Value>(
+    alpha: V,
+    matrix: &[V],
+    (rows, cols): (usize, usize),
+    coefficients: &[V],
+    y: &mut [V],
+) {
+    parallel::parts_mut(y, CHUNK, |range, y| {
+        for (row, y) in range.zip(y) {
+            let terms = coefficients.iter().enumerate();
+            let sum = terms.fold(V::ZERO, |sum, (col, &h)| sum + matrix[rows * row + cols * col] * h);
+            *y = alpha * sum + *y;
+        }
+    });
+}
+
 /// Returns 0, 1, 2, … `len` − 1.
 pub(crate) fn iota(len: u32) -> Vec<u32> {
     parallel::map(len as usize, CHUNK, |index| index as u32)

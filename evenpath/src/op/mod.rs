@@ -26,7 +26,7 @@ pub(crate) use spgemm::measure_two_level_sort;
 pub use spgemm::{SpgemmMethod, SpgemmOptions, SpgemmPlan, SpgemmPlanInfo};
 pub use spmm::{SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use spmv::{SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTuning};
-pub use spmv_batch::{SpmvBatchPlan, SpmvBatchPlanInfo};
+pub use spmv_batch::{SpmvBatchMethod, SpmvBatchOptions, SpmvBatchPlan, SpmvBatchPlanInfo};
 pub use spmv_transposed::{
     SpmvTransposedMethod, SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo,
 };

@@ -1,7 +1,8 @@
 //! The operands of products with vectors, checked once, and their factors.
 
-use evenpath_kernels::spmv as kernels;
+use evenpath_kernels::{GlobalCsr, spmv as kernels};
 use evenpath_simt::kernel::Kernel;
+use evenpath_simt::{Aligned16, Global};
 
 use crate::device::{DeviceError, DeviceSlice, Launch};
 use crate::format::DeviceCsr;
@@ -24,6 +25,8 @@ pub(super) struct SpmvCall<'a, S: Storage, O: Offset, T: Storage = S> {
     pub(super) x: &'a DeviceSlice<T>,
     pub(super) beta: Compute<T>,
     pub(super) y: &'a mut DeviceSlice<T>,
+    /// Values in place of the matrix's own, one per nonzero, for kernels.
+    values: Option<Global<S, Aligned16>>,
     _checked: Checked,
 }
 
@@ -43,7 +46,14 @@ impl<'a, S: Storage, O: Offset, T: Storage> SpmvCall<'a, S, O, T> {
     ) -> Result<Self, OpError> {
         let device = matrix.device();
         check_product(device, matrix.shape(), x, y)?;
-        Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
+        Ok(Self { matrix, alpha, x, beta, y, values: None, _checked: Checked })
+    }
+}
+
+impl<S: Storage, O: Offset, T: Storage> SpmvCall<'_, S, O, T> {
+    /// The product with `values`, one per nonzero, in place of the matrix's own, by methods that keep no copy of these.
+    pub(super) fn with_values(self, values: Global<S, Aligned16>) -> Self {
+        Self { values: Some(values), ..self }
     }
 }
 
@@ -63,8 +73,9 @@ impl<S: Storage, O: Offset, V: Scalar> SpmvCall<'_, S, O, V> {
         kernel: impl FnOnce(kernels::MixedArguments<S, V, O>) -> K,
     ) -> Result<(), DeviceError> {
         let values = self.matrix.values_now();
+        let own = self.matrix.pattern().with_values(&values);
         let product = kernels::MixedArguments {
-            matrix: self.matrix.pattern().with_values(&values),
+            matrix: GlobalCsr { values: self.values.unwrap_or(own.values), ..own },
             x: self.x.as_global(),
             update: update(self.alpha, self.beta, self.y),
         };
@@ -87,6 +98,6 @@ impl<'a, V: Scalar, O: Offset> SpmvCall<'a, V, O> {
         let device = matrix.device();
         check_vector(device, ("x", x), matrix.nrows())?;
         check_vector(device, ("y", y), matrix.ncols())?;
-        Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
+        Ok(Self { matrix, alpha, x, beta, y, values: None, _checked: Checked })
     }
 }

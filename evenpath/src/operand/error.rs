@@ -113,7 +113,7 @@ pub enum OpError {
         /// The type of the vectors.
         vectors: &'static str,
         /// The names of the methods for these types, with a verb.
-        usable: &'static str,
+        usable: String,
     },
     /// The method does not support this number of lanes per row.
     #[error("method `{method}` does not support {lanes} lanes per row; it supports 1, 2, 4, 8, 16 and 32")]

@@ -31,7 +31,12 @@ pub(crate) fn spmv_merge(value: ScalarType, compute_capability: Option<(u32, u32
 }
 
 /// Tiles of SpMV by a flat split: threads per block, and nonzeros per thread.
-const SPMV_FLAT: &[TableLine] = &[entry(ScalarType::F32, 0, 128, 15), entry(ScalarType::F64, 0, 128, 9)];
+const SPMV_FLAT: &[TableLine] = &[
+    entry(ScalarType::F32, 0, 128, 15),
+    entry(ScalarType::F64, 0, 128, 9),
+    entry(ScalarType::C32, 0, 128, 9),
+    entry(ScalarType::C64, 0, 128, 7),
+];
 
 /// Tile of SpMV by a flat split of the nonzeros, like [`spmv_merge`].
 pub(crate) fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
@@ -39,7 +44,12 @@ pub(crate) fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)
 }
 
 /// Row blocks of CSR-Adaptive: threads per block, and nonzeros per thread.
-const SPMV_ADAPTIVE: &[TableLine] = &[entry(ScalarType::F32, 0, 128, 8), entry(ScalarType::F64, 0, 128, 12)];
+const SPMV_ADAPTIVE: &[TableLine] = &[
+    entry(ScalarType::F32, 0, 128, 8),
+    entry(ScalarType::F64, 0, 128, 12),
+    entry(ScalarType::C32, 0, 128, 12),
+    entry(ScalarType::C64, 0, 128, 6),
+];
 
 /// Row blocks of SpMV by CSR-Adaptive, like [`spmv_merge`].
 pub(crate) fn spmv_adaptive(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
@@ -94,6 +104,10 @@ mod tests {
         check::<FlatTile<f64, u32>>(SPMV_FLAT, ScalarType::F64);
         check::<AdaptiveRows<f32, u32>>(SPMV_ADAPTIVE, ScalarType::F32);
         check::<AdaptiveRows<f64, u32>>(SPMV_ADAPTIVE, ScalarType::F64);
+        check::<FlatTile<Complex<f32>, u32>>(SPMV_FLAT, ScalarType::C32);
+        check::<FlatTile<Complex<f64>, u32>>(SPMV_FLAT, ScalarType::C64);
+        check::<AdaptiveRows<Complex<f32>, u32>>(SPMV_ADAPTIVE, ScalarType::C32);
+        check::<AdaptiveRows<Complex<f64>, u32>>(SPMV_ADAPTIVE, ScalarType::C64);
     }
 
     #[test]
@@ -117,7 +131,7 @@ mod tests {
     /// and the tile would have to be an option too.
     #[test]
     fn all_gpus_have_the_same_tiles() {
-        for value in [ScalarType::F32, ScalarType::F64] {
+        for value in [ScalarType::F32, ScalarType::F64, ScalarType::C32, ScalarType::C64] {
             for capability in [None, Some((7, 5)), Some((9, 0)), Some((12, 1)), Some((u32::MAX, u32::MAX))] {
                 for tile in [spmv_merge, spmv_flat, spmv_adaptive] {
                     assert!(tile(value, capability).is_some_and(|tile| tile.items() > 0));

@@ -1,11 +1,14 @@
 //! Operations on vectors and sorted sequences in a device's memory.
 
+mod basis;
+pub mod cg;
 pub(crate) mod combine;
 pub(crate) mod complex;
 mod fold;
 pub(crate) mod map;
 pub mod merge;
 pub(crate) mod positions;
+mod precision;
 pub(crate) mod radix_sort;
 pub mod reduce;
 pub(crate) mod row_marks;

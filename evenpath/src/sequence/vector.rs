@@ -29,6 +29,7 @@ pub use super::fold::{
 };
 pub use super::map::map;
 pub use super::positions::Positions;
+pub use super::precision::{narrow, widen};
 use super::{complex, fold};
 use crate::device::{Device, DeviceError, DeviceKind, DeviceSlice, DeviceVec};
 use crate::operand::check::check_vector;

@@ -1,5 +1,6 @@
 //! The intervals, one per warp.
 
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Arithmetic, Global, GlobalMut};
 
 use crate::block::segmented_scan::warp_inclusive;
@@ -27,7 +28,10 @@ kernel! {
     }
     shared: 0;
     body: CooInterval::interval::<BLOCK, ITEMS>;
-    entry: spmv_coo_interval_{V} in coo_{V}: V in [f32, f64], 256 x 8;
+    entries: {
+        spmv_coo_interval_{V} in coo_{V}: V in [f32, f64], 256 x 8;
+        spmv_coo_interval_{V} in coo_{V}: (V, N) in [(Complex<f32> as c32, 8), (Complex<f64> as c64, 4)], 256 x N;
+    }
 }
 
 /// The row that a warp has reached, and the sum of its part of it. Every lane knows both.

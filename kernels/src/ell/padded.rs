@@ -1,5 +1,6 @@
 //! ELL and sliced ELL: padding is read, and recognized by its column.
 
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Global};
 
 use super::row::{ByColumn, PlainByColumn, RowSlots, Slots, XAccess};
@@ -67,7 +68,10 @@ kernel! {
     }
     shared: 0;
     body: SlicedEll::sliced_ell::<BLOCK, ITEMS>;
-    entry: spmv_sliced_ell_{V} in ell_{V}: (V, N) in [(f32, 8), (f64, 4)], 256 x N;
+    entries: {
+        spmv_sliced_ell_{V} in ell_{V}: (V, N) in [(f32, 8), (f64, 4)], 256 x N;
+        spmv_sliced_ell_{V} in ell_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], 256 x 4;
+    }
 }
 
 impl<V: Arithmetic> SlicedEll<V> {

@@ -1,4 +1,5 @@
 //! The conversion of CSR to sliced ELL with slices of a warp's rows.
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Global, GlobalMut};
 
 use super::row::PADDING;
@@ -109,7 +110,10 @@ kernel! {
     }
     shared: 0;
     body: FillSlices::fill_slices::<BLOCK, ITEMS>;
-    entry: ell_fill_slices_{V}_{O} in ell_slices: V in [f32, f64], O in [u32, u64], 256 x 4;
+    entries: {
+        ell_fill_slices_{V}_{O} in ell_slices: V in [f32, f64], O in [u32, u64], 256 x 4;
+        ell_fill_slices_{V}_{O} in ell_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 256 x 4;
+    }
 }
 
 impl<V: Arithmetic, O: Offset> FillSlices<V, O> {

@@ -4,6 +4,7 @@
 //! The host cuts the rows into row blocks, consecutive rows whose nonzeros fit into shared memory together; a row that
 //! does not fit is a row block of its own. A block of threads takes a row block, by a method that depends on its rows
 //! alone ([`RowBlockKind`]).
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Global, GlobalMut, Shared};
 
 use super::product::SpmvArguments;
@@ -90,6 +91,8 @@ kernel! {
     body: AdaptiveRows::adaptive_rows::<BLOCK, ITEMS>;
     entries: {
         spmv_adaptive_rows_{V}_{O} in spmv_adaptive: (V, N, R) in [(f32, 8, 0), (f64, 12, 8)], O in [u32, u64], 128 x N resident R;
+        spmv_adaptive_rows_{V}_{O} in spmv_adaptive_{V}:
+            (V, N, R) in [(Complex<f32> as c32, 12, 8), (Complex<f64> as c64, 6, 8)], O in [u32, u64], 128 x N resident R;
         spmv_adaptive_rows_{V}_u32_{B} in spmv_block_sizes: V in [f32, f64], O = u32, B in [128, 256, 512, 1024], B x 1;
     }
 }

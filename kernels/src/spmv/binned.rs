@@ -1,6 +1,7 @@
 //! SpMV by row tiles, with long rows handled separately: one launch, in which the first blocks take pieces of long rows
 //! and the others take rows.
 
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Arithmetic, Global};
 
 use super::long_rows::LongRows;
@@ -28,6 +29,10 @@ kernel! {
             V = f32, O in [u32, u64], (P, B, N, R) in [(OneRow as 1, 64, 8, 16), (TwoRows as 2, 128, 12, 0)], B x N resident R;
         spmv_binned_rows_{P}x{N}_{V}_{O} in spmv_rows_{V}:
             V = f64, O in [u32, u64], (P, B, N, R) in [(OneRow as 1, 128, 6, 8), (FourRows as 4, 64, 4, 16)], B x N resident R;
+        spmv_binned_rows_{P}x{N}_{V}_{O} in spmv_rows_{V}:
+            V = Complex<f32> as c32, O in [u32, u64], (P, B, N, R) in [(OneRow as 1, 128, 6, 8), (FourRows as 4, 64, 4, 16)], B x N resident R;
+        spmv_binned_rows_{P}x{N}_{V}_{O} in spmv_rows_{V}:
+            V = Complex<f64> as c64, O in [u32, u64], (P, B, N, R) in [(OneRow as 1, 128, 5, 6), (FourRows as 4, 64, 4, 10)], B x N resident R;
     }
 }
 

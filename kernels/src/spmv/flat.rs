@@ -9,6 +9,7 @@
 //! All three assume that every row has nonzeros: then rows end at different nonzeros, and a tile has no more rows than
 //! nonzeros. The empty rows of a matrix are left out ([`FlatCompactRows`], once per plan) and written by
 //! [`FlatFillEmptyRows`].
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Arena, Arithmetic, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, LongSpan};
@@ -102,7 +103,11 @@ kernel! {
     }
     shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
     body: FlatTile::tile::<BLOCK, ITEMS>;
-    entry: spmv_flat_tile_{V}_{O} in spmv_flat_{V}: (V, N) in [(f32, 15), (f64, 9)], O in [u32, u64], 128 x N;
+    entries: {
+        spmv_flat_tile_{V}_{O} in spmv_flat_{V}: (V, N) in [(f32, 15), (f64, 9)], O in [u32, u64], 128 x N;
+        spmv_flat_tile_{V}_{O} in spmv_flat_{V}:
+            (V, N) in [(Complex<f32> as c32, 9), (Complex<f64> as c64, 7)], O in [u32, u64], 128 x N;
+    }
 }
 
 /// Shared memory of a tile: an element and a row's end for each of its `items`, and the scan's.
@@ -263,7 +268,10 @@ kernel! {
     }
     shared: 0;
     body: FlatFillEmptyRows::fill_empty_rows::<BLOCK>;
-    entry: spmv_flat_fill_empty_rows_{V}_{O} in spmv_flat_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
+    entries: {
+        spmv_flat_fill_empty_rows_{V}_{O} in spmv_flat_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
+        spmv_flat_fill_empty_rows_{V}_{O} in spmv_flat_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 256 x 1;
+    }
 }
 
 impl<V: Arithmetic, O: Offset> FlatFillEmptyRows<V, O> {

@@ -3,6 +3,7 @@
 //! Suits matrices whose row lengths differ little. Only the lengths are analyzed, nothing is stored, and there is one
 //! launch.
 
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Arithmetic, Global, Shared};
 
 use super::columns::ColumnForm;
@@ -33,6 +34,16 @@ kernel! {
             V = f64, O in [u32, u64],
             (P, B, N, R) in [
                 (OneRow as 1, 128, 5, 8), (OneRow as 1, 128, 6, 8), (TwoRows as 2, 128, 6, 8), (FourRows as 4, 64, 4, 16),
+            ], B x N resident R;
+        spmv_row_tiles_{P}x{N}_{V}_{O} in spmv_rows_{V}:
+            V = Complex<f32> as c32, O in [u32, u64],
+            (P, B, N, R) in [
+                (OneRow as 1, 128, 5, 8), (OneRow as 1, 128, 6, 8), (TwoRows as 2, 128, 6, 8), (FourRows as 4, 64, 4, 16),
+            ], B x N resident R;
+        spmv_row_tiles_{P}x{N}_{V}_{O} in spmv_rows_{V}:
+            V = Complex<f64> as c64, O in [u32, u64],
+            (P, B, N, R) in [
+                (OneRow as 1, 128, 4, 6), (OneRow as 1, 128, 5, 6), (TwoRows as 2, 128, 4, 6), (FourRows as 4, 64, 4, 10),
             ], B x N resident R;
     }
 }

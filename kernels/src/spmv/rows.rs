@@ -5,6 +5,7 @@
 //! Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015,
 //! section III-A). Both are [`VectorRows`]; [`BlockRows`] gives a row to a whole block.
 
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic};
 
 use super::product::SpmvArguments;
@@ -23,6 +24,7 @@ kernel! {
     body: VectorRows::vector_rows::<BLOCK>;
     entries: {
         spmv_vector_rows_{V}_{O} in spmv_rows_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
+        spmv_vector_rows_{V}_{O} in spmv_rows_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 256 x 1;
         spmv_vector_rows_{V}_{O} in spmv_rows_block_sizes:
             (V, B) in [(f32 as f32_32, 32), (f32 as f32_64, 64), (f32 as f32_128, 128), (f32 as f32_512, 512)],
             O = u32, B x 1;
@@ -54,7 +56,10 @@ kernel! {
     }
     shared: BlockReduce::<V, BLOCK>::BYTES;
     body: BlockRows::block_rows::<BLOCK>;
-    entry: spmv_block_rows_{V}_{O} in spmv_rows_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
+    entries: {
+        spmv_block_rows_{V}_{O} in spmv_rows_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
+        spmv_block_rows_{V}_{O} in spmv_rows_{V}: V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 256 x 1;
+    }
 }
 
 impl<V: Arithmetic, O: Offset> BlockRows<V, O> {

@@ -1,8 +1,16 @@
 //! Matrices, and a check of solutions that uses nothing of the library but the matrix.
 
+mod dense;
 pub(crate) mod problems;
+mod systems;
 
-use evenpath::{Csr, Value};
+use evenpath::{Csr, Device, Value};
+use evenpath_solvers::{CsrOperator, Identity, Method, Preconditioner, Report, SolverOptions};
+
+pub(crate) use dense::{dense, solve_dense};
+pub(crate) use systems::{
+    UserOperator, convection, cycle, dense_matrix, indefinite, neumann, scaled, spd, zero_mean,
+};
 
 /// Five-point stencil on a square grid of `side` by `side`.
 pub(crate) fn grid<V: Value>(side: usize) -> Csr<V> {
@@ -43,4 +51,30 @@ pub(crate) fn relative_residual<V: Value>(a: &Csr<V>, x: &[V], b: &[V]) -> f64 {
 pub(crate) fn check_solution<V: Value>(a: &Csr<V>, x: &[V], b: &[V], tolerance: f64) {
     let residual = relative_residual(a, x, b);
     assert!(residual <= tolerance, "residual {residual:.2e}, limit {tolerance:.2e}");
+}
+
+/// A solve by a method on a device, from zero, without a preconditioner. Returns the report and x.
+pub(crate) fn run<V: Value>(
+    device: &Device,
+    method: Method,
+    (a, b): (&Csr<V>, &[V]),
+    options: SolverOptions,
+) -> (Report, Vec<V>) {
+    run_from(device, method, (a, b, &vec![V::ZERO; a.ncols()]), options, &Identity)
+}
+
+/// [`run`] from a guess, with a preconditioner.
+pub(crate) fn run_from<V: Value>(
+    device: &Device,
+    method: Method,
+    (a, b, guess): (&Csr<V>, &[V], &[V]),
+    options: SolverOptions,
+    preconditioner: &dyn Preconditioner<V>,
+) -> (Report, Vec<V>) {
+    let operator = CsrOperator::new(&device.upload(a).unwrap()).unwrap().with_transpose().unwrap();
+    let mut solver = method.solver(&operator, preconditioner, options).unwrap();
+    let (b, mut x) = (device.upload(b).unwrap(), device.upload(guess).unwrap());
+    let report = solver.solve(&b, &mut x).unwrap_or_else(|error| panic!("{device}, {method}: {error}"));
+    assert_eq!(report.history.len(), report.steps + 1);
+    (report, x.download().unwrap())
 }

@@ -75,6 +75,29 @@ functions! {
 }
 
 functions! {
+    struct Spsv of "cuSPARSE's SpSV";
+    // Matrix, attribute, address and bytes of its value.
+    fn cusparseSpMatSetAttribute(Address, c_int, Address, usize) -> c_int;
+    fn cusparseSpSV_createDescr(*mut Address) -> c_int;
+    fn cusparseSpSV_destroyDescr(Address) -> c_int;
+    // Operation, alpha, A, right-hand side, solution, type to compute in, algorithm, description; the output for the size, or the
+    // workspace.
+    fn cusparseSpSV_bufferSize(
+        Handle, c_int, Number, Address, Address, Address, c_int, c_int, Address, *mut usize,
+    ) -> c_int;
+    fn cusparseSpSV_analysis(
+        Handle, c_int, Number, Address, Address, Address, c_int, c_int, Address, Address,
+    ) -> c_int;
+    fn cusparseSpSV_solve(Handle, c_int, Number, Address, Address, Address, c_int, c_int, Address) -> c_int;
+}
+
+functions! {
+    struct SpsvUpdate of "cuSPARSE's SpSV";
+    // Description, new values, the part of the matrix that they are.
+    fn cusparseSpSV_updateMatrix(Handle, Address, Address, c_int) -> c_int;
+}
+
+functions! {
     struct SpmvPreprocess of "cuSPARSE's SpMV_preprocess";
     // The arguments of cusparseSpMV.
     fn cusparseSpMV_preprocess(
@@ -265,5 +288,86 @@ functions! {
     ) -> c_int;
     fn cusparseSpGEMMreuse_compute(
         Handle, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address,
+    ) -> c_int;
+}
+
+functions! {
+    struct Descriptions of "cuSPARSE";
+    fn cusparseCreateMatDescr(*mut Address) -> c_int;
+    fn cusparseDestroyMatDescr(Address) -> c_int;
+}
+
+/// The size of the workspace of a factorization: rows, nonzeros, description, values, row offsets, columns, information.
+pub(super) type FactorSize = unsafe extern "C" fn(
+    Handle,
+    c_int,
+    c_int,
+    Address,
+    Address,
+    Address,
+    Address,
+    Address,
+    *mut c_int,
+) -> c_int;
+
+/// The analysis or the run of a factorization: the same, then policy and workspace.
+pub(super) type FactorStep = unsafe extern "C" fn(
+    Handle,
+    c_int,
+    c_int,
+    Address,
+    Address,
+    Address,
+    Address,
+    Address,
+    c_int,
+    Address,
+) -> c_int;
+
+functions! {
+    struct Lu of "cuSPARSE";
+    fn cusparseCreateCsrilu02Info(*mut Address) -> c_int;
+    fn cusparseDestroyCsrilu02Info(Address) -> c_int;
+    fn cusparseScsrilu02_bufferSize(
+        Handle, c_int, c_int, Address, Address, Address, Address, Address, *mut c_int,
+    ) -> c_int;
+    fn cusparseScsrilu02_analysis(
+        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
+    ) -> c_int;
+    fn cusparseScsrilu02(
+        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
+    ) -> c_int;
+    fn cusparseDcsrilu02_bufferSize(
+        Handle, c_int, c_int, Address, Address, Address, Address, Address, *mut c_int,
+    ) -> c_int;
+    fn cusparseDcsrilu02_analysis(
+        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
+    ) -> c_int;
+    fn cusparseDcsrilu02(
+        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
+    ) -> c_int;
+}
+
+functions! {
+    struct Cholesky of "cuSPARSE";
+    fn cusparseCreateCsric02Info(*mut Address) -> c_int;
+    fn cusparseDestroyCsric02Info(Address) -> c_int;
+    fn cusparseScsric02_bufferSize(
+        Handle, c_int, c_int, Address, Address, Address, Address, Address, *mut c_int,
+    ) -> c_int;
+    fn cusparseScsric02_analysis(
+        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
+    ) -> c_int;
+    fn cusparseScsric02(
+        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
+    ) -> c_int;
+    fn cusparseDcsric02_bufferSize(
+        Handle, c_int, c_int, Address, Address, Address, Address, Address, *mut c_int,
+    ) -> c_int;
+    fn cusparseDcsric02_analysis(
+        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
+    ) -> c_int;
+    fn cusparseDcsric02(
+        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
     ) -> c_int;
 }

@@ -12,10 +12,10 @@ use super::strategy::Request;
 use crate::device::{Device, DeviceKind};
 use crate::format::DeviceCsr;
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// The schedule of the method that is asked for, or of the best one.
-pub(super) fn build<V: Value, O: Offset>(
+pub(super) fn build<V: Scalar, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     options: SpmvOptions,
 ) -> Result<Choice<V, O>, OpError> {
@@ -24,7 +24,7 @@ pub(super) fn build<V: Value, O: Offset>(
 }
 
 /// Builds like [`build`], with the copies that an automatic choice may keep.
-pub(super) fn build_with<V: Value, O: Offset>(
+pub(super) fn build_with<V: Scalar, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     options: SpmvOptions,
     copies: Copies,
@@ -34,6 +34,9 @@ pub(super) fn build_with<V: Value, O: Offset>(
     if let Some(strategy) = methods::find(method) {
         let schedule = strategy.build(matrix, Request { method, copies })?;
         return Ok(Choice::new(method, "asked for".into(), schedule));
+    }
+    if method != SpmvMethod::Auto {
+        return Err(not_of_type::<V, O>(method, kind));
     }
     if kind == DeviceKind::Cpu {
         return Ok(methods::automatic_on_cpu(matrix, copies));
@@ -51,8 +54,18 @@ pub(super) fn check_device(device: &Device, method: SpmvMethod) -> Result<(), Op
     Err(OpError::UnsupportedMethod { method: method.name(), device: device.to_string(), usable })
 }
 
+/// The error that values of a type do not have a method that devices of a kind have.
+fn not_of_type<V: Scalar, O: Offset>(method: SpmvMethod, kind: DeviceKind) -> OpError {
+    let has = |method: SpmvMethod| method.runs_on(kind) && methods::find::<V, O>(method).is_some();
+    let usable = format!("{} do", SpmvMethod::names(has));
+    OpError::MethodOfVectors { method: method.name(), values: V::NAME, vectors: V::NAME, usable }
+}
+
 /// Measures the matrix, and builds the best method that it can be built for.
-fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, copies: Copies) -> Result<Choice<V, O>, OpError> {
+fn automatic<V: Scalar, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    copies: Copies,
+) -> Result<Choice<V, O>, OpError> {
     let mut features = Features::new(matrix, Lengths::count(matrix)?, Gathers::of(matrix)?, copies);
     let mut prepared: Vec<(SpmvMethod, Boxed<V, O>)> = Vec::new();
     for strategy in methods::all() {

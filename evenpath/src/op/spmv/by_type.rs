@@ -45,11 +45,7 @@ impl<S: Storage, O: Offset> ForVectors<S> for Build<'_, S, O> {
     where
         S: WidenTo<f64>,
     {
-        build_by_merge_path(
-            self.matrix,
-            self.options,
-            "the method for vectors of a wider type than the values",
-        )
+        build_wide(self.matrix, self.options)
     }
 }
 
@@ -67,7 +63,7 @@ impl<S: Storage, O: Offset> ForKind<S> for Build<'_, S, O> {
     where
         S: Scalar,
     {
-        build_by_merge_path(self.matrix, self.options, "the method for complex values")
+        build::build(self.matrix, self.options)
     }
 
     fn half(self) -> Result<Choice<S, O>, OpError> {
@@ -91,11 +87,10 @@ fn build_half<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>>(
     Ok(Choice::new(method, reason.into(), methods::one_column(matrix, method)?))
 }
 
-/// The schedule for types that have merge path alone, and on the CPU whole rows too. `why` is the reason of the automatic choice.
-fn build_by_merge_path<S: Storage + WidenTo<V>, O: Offset, V: Scalar>(
+/// The schedule for vectors of a wider type than the values, which have merge path alone, and on the CPU whole rows too.
+fn build_wide<S: Storage + WidenTo<V>, O: Offset, V: Scalar>(
     matrix: &DeviceCsr<S, O>,
     SpmvOptions { method, .. }: SpmvOptions,
-    why: &str,
 ) -> Result<Choice<S, O, V>, OpError> {
     build::check_device(matrix.device(), method)?;
     if !matches!(method, SpmvMethod::Auto | SpmvMethod::MergePath | SpmvMethod::RowParallel) {
@@ -108,12 +103,15 @@ fn build_by_merge_path<S: Storage + WidenTo<V>, O: Offset, V: Scalar>(
             method: method.name(),
             values: S::NAME,
             vectors: V::NAME,
-            usable,
+            usable: usable.into(),
         });
     }
     if matrix.device().kind() == DeviceKind::Cpu {
         return Ok(methods::wide_on_cpu(matrix, method));
     }
-    let reason = if method == SpmvMethod::Auto { why } else { "asked for" };
+    let reason = match method {
+        SpmvMethod::Auto => "the method for vectors of a wider type than the values",
+        _ => "asked for",
+    };
     Ok(Choice::new(SpmvMethod::MergePath, reason.into(), methods::wide_merge_path(matrix)?))
 }

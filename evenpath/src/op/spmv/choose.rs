@@ -4,7 +4,7 @@ use super::features::Features;
 use super::method::SpmvMethod;
 use super::reason::Reason;
 use super::strategy::Strategy;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// A method, and why it suits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) struct Candidate {
 
 /// The methods that suit, best first: the first one that can be built is taken. First come those that a rule prefers; then, if no
 /// rule decides alone, those that have estimates, in their order; and last one that can always be built.
-pub(super) fn candidates<V: Value, O: Offset>(
+pub(super) fn candidates<V: Scalar, O: Offset>(
     features: &Features,
     methods: &[&dyn Strategy<V, O>],
 ) -> Vec<Candidate> {
@@ -31,7 +31,7 @@ pub(super) fn candidates<V: Value, O: Offset>(
 }
 
 /// The methods that have an estimate, the lowest first.
-fn by_estimate<V: Value, O: Offset>(features: &Features, methods: &[&dyn Strategy<V, O>]) -> Vec<Candidate> {
+fn by_estimate<V: Scalar, O: Offset>(features: &Features, methods: &[&dyn Strategy<V, O>]) -> Vec<Candidate> {
     let estimate = |strategy: &&dyn Strategy<V, O>| Some((strategy.estimate(features)?, strategy.method()));
     let mut estimates: Vec<(f64, SpmvMethod)> = methods.iter().filter_map(estimate).collect();
     estimates.sort_by(|(left, _), (right, _)| left.total_cmp(right));

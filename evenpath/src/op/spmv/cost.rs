@@ -4,6 +4,8 @@
 //! sectors of x, and lanes that wait for longer rows) and what one thread does one behind the other (the *chain*, mostly of the
 //! longest row). The two are put together as sides of a right triangle: the larger counts, and a little of the smaller.
 
+use evenpath_simt::ScalarType;
+
 use super::costs::{Costs, Terms};
 use super::features::Features;
 use super::gathers::Gathers;
@@ -90,7 +92,11 @@ impl Matrix {
             near: sectors * (1.0 - far),
             far: sectors * far,
             far_share: sectors_each * far,
-            row_block: if features.is_f32() { 1024.0 } else { 1536.0 },
+            row_block: match features.value {
+                ScalarType::F32 => 1024.0,
+                ScalarType::C64 => 768.0,
+                _ => 1536.0,
+            },
         }
     }
 

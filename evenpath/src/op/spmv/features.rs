@@ -10,7 +10,7 @@ use super::thresholds::{
     WAVE_THREADS, WINDOW_MEAN, WINDOW_MEAN_OF_NEIGHBORS, WINDOW_ROWS_F32, WINDOW_ROWS_F64,
 };
 use crate::format::DeviceCsr;
-use crate::{Offset, Value, policy};
+use crate::{Offset, Scalar, policy};
 
 /// Copies of a matrix that a plan may keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,7 +51,7 @@ pub(super) struct Features {
 
 impl Features {
     /// Collects the features that are known before windows are searched.
-    pub(super) fn new<V: Value, O: Offset>(
+    pub(super) fn new<V: Scalar, O: Offset>(
         matrix: &DeviceCsr<V, O>,
         lengths: Lengths,
         gathers: Gathers,
@@ -89,6 +89,10 @@ impl Features {
 
     pub(super) fn is_f32(&self) -> bool {
         self.value == ScalarType::F32
+    }
+
+    pub(super) fn is_complex(&self) -> bool {
+        matches!(self.value, ScalarType::C32 | ScalarType::C64)
     }
 
     /// Returns whether rows are long and alike, and enough for as many blocks as run at once.

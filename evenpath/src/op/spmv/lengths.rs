@@ -2,7 +2,7 @@ use evenpath_kernels::spmv::{LENGTH_TOTALS, RowLengths};
 
 use crate::format::DeviceCsr;
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// Statistics of a matrix's row lengths.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +32,7 @@ pub(super) struct Long {
 
 impl Lengths {
     /// Counts on a device with kernels, and waits for it.
-    pub(super) fn count<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub(super) fn count<V: Scalar, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let device = matrix.device();
         let (rows, nonzeros) = (matrix.nrows(), matrix.nnz());
         let mean = nonzeros as f64 / rows.max(1) as f64;

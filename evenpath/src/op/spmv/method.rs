@@ -87,7 +87,7 @@ pub enum SpmvMethod {
     /// `sliced-ell`: a copy of the matrix in slices of 32 rows, padded to the longest of each and stored by columns, one thread per
     /// row; rows are sorted by length within windows of 512 where that saves more than 3 % of the slots (SELL-C-σ; Kreutzer et al.,
     /// SIAM J. Sci. Comput. 36, 2014). For matrices that need at most three slots a nonzero, or a million. The plan keeps the copy
-    /// beside the matrix, 8 to 12 bytes a slot; new values are copied in the next run, which a graph cannot
+    /// beside the matrix, 4 bytes and a value for each slot; new values are copied in the next run, which a graph cannot
     /// capture. `auto` chooses it only if the options [may copy](super::SpmvOptions::may_copy).
     SlicedEll,
 }

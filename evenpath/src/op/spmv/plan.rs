@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use evenpath_simt::{Aligned16, Global};
+
 use super::features::Copies;
 use super::info::SpmvPlanInfo;
-#[cfg(feature = "lab")]
 use super::method::SpmvMethod;
 #[cfg(feature = "lab")]
 use super::methods;
@@ -158,6 +159,22 @@ impl<S: Multiplies<T>, O: Offset, T: Storage> SpmvPlan<S, O, T> {
         with_numbers(self.matrix.device(), (alpha, beta), y, |alpha, beta, y| {
             Ok(self.choice.schedule.run(SpmvCall::new(&self.matrix, (alpha, x), (beta, y))?)?)
         })
+    }
+
+    /// [`run`](Self::run) with `values`, one per nonzero, in place of the matrix's own. The plan has no copy of these.
+    pub(in crate::op) fn run_with_values(
+        &self,
+        values: Global<S, Aligned16>,
+        (alpha, x): (Compute<T>, &DeviceSlice<T>),
+        (beta, y): (Compute<T>, &mut DeviceSlice<T>),
+    ) -> Result<(), OpError> {
+        let call = SpmvCall::new(&self.matrix, (alpha, x), (beta, y))?;
+        Ok(self.choice.schedule.run(call.with_values(values))?)
+    }
+
+    /// Method that runs use.
+    pub(in crate::op) fn method(&self) -> SpmvMethod {
+        self.choice.method
     }
 
     /// Returns the choices and costs of the plan. Waits for the analysis.

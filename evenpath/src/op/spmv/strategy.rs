@@ -7,13 +7,13 @@ use super::reason::Reason;
 use super::schedule::{Boxed, SpmvSchedule};
 use crate::format::DeviceCsr;
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// One of the methods: what it can do, which matrices it suits, and how it is prepared for one.
 ///
 /// A new method is a variant of [`SpmvMethod`], a file of `methods` that implements this trait, and a line of the list in
 /// `methods.rs`. Without the functions of the choice it runs only where it is asked for.
-pub(super) trait Strategy<V: Value, O: Offset>: Sync {
+pub(super) trait Strategy<V: Scalar, O: Offset>: Sync {
     /// The method by which users ask for it, without parameters.
     fn method(&self) -> SpmvMethod;
 
@@ -65,14 +65,14 @@ pub(super) trait Strategy<V: Value, O: Offset>: Sync {
 }
 
 /// A schedule that may not be there, boxed.
-pub(super) fn boxed<V: Value, O: Offset>(
+pub(super) fn boxed<V: Scalar, O: Offset>(
     schedule: Option<impl SpmvSchedule<V, O> + 'static>,
 ) -> Option<Boxed<V, O>> {
     schedule.map(|schedule| Box::new(schedule) as Boxed<V, O>)
 }
 
 /// A schedule that was asked for, boxed, or the error that the matrix has a row that is too long for it.
-pub(super) fn or_too_long<V: Value, O: Offset>(
+pub(super) fn or_too_long<V: Scalar, O: Offset>(
     schedule: Option<impl SpmvSchedule<V, O> + 'static>,
     method: SpmvMethod,
     lengths: Lengths,

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::build;
 use super::method::SpmvMethod;
+use super::methods;
 use super::options::SpmvOptions;
 use super::plan::SpmvPlan;
 use super::schedule::Choice;
@@ -11,7 +12,7 @@ use crate::device::{DeviceError, DeviceVec};
 use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// Rounds in which all methods take turns.
 const ROUNDS: usize = 5;
@@ -73,7 +74,7 @@ impl SpmvTuning {
 }
 
 /// A method that takes part.
-struct Contender<V: Value, O: Offset> {
+struct Contender<V: Scalar, O: Offset> {
     choice: Choice<V, O>,
     first_ms: f64,
     /// Of the rounds; none if it is not measured further.
@@ -81,13 +82,13 @@ struct Contender<V: Value, O: Offset> {
 }
 
 /// Vectors of zeros that the methods multiply.
-struct Trial<'m, V: Value, O: Offset> {
+struct Trial<'m, V: Scalar, O: Offset> {
     matrix: &'m DeviceCsr<V, O>,
     x: DeviceVec<V>,
     y: DeviceVec<V>,
 }
 
-impl<V: Value, O: Offset> Trial<'_, V, O> {
+impl<V: Scalar, O: Offset> Trial<'_, V, O> {
     /// Milliseconds of a run.
     fn time(&mut self, choice: &Choice<V, O>, runs: u32) -> Result<f64, OpError> {
         let device = self.matrix.device();
@@ -99,7 +100,7 @@ impl<V: Value, O: Offset> Trial<'_, V, O> {
     }
 }
 
-impl<V: Value, O: Offset> SpmvPlan<V, O> {
+impl<V: Scalar, O: Offset> SpmvPlan<V, O> {
     /// Times the methods that the matrix and the device allow, with vectors of its own, and takes the fastest. Methods that keep
     /// another form of the matrix take part if [`SpmvOptions::may_copy`] says so. Worthwhile for a matrix that is multiplied
     /// thousands of times: [`SpmvTuning::pays_after`].
@@ -162,14 +163,14 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
         let others = SpmvMethod::ALL.into_iter().filter(move |&method| {
             let is_allowed = may_copy || !method.copies();
             let is_other = method != SpmvMethod::Auto && method != own.without_parameters();
-            is_other && method.runs_on(kind) && is_allowed
+            is_other && method.runs_on(kind) && is_allowed && methods::find::<V, O>(method).is_some()
         });
         let others = others.map(|method| SpmvOptions::default().with_method(method));
         [own_options].into_iter().chain(others)
     }
 }
 
-impl<V: Value, O: Offset> Contender<V, O> {
+impl<V: Scalar, O: Offset> Contender<V, O> {
     fn ms(&self) -> f64 {
         let mut rounds = self.round_ms.clone();
         rounds.sort_by(f64::total_cmp);
@@ -183,7 +184,7 @@ impl<V: Value, O: Offset> Contender<V, O> {
 }
 
 /// A method that can be built; `None` if rows or the matrix are too long for it, or it takes more memory or blocks than there are.
-fn built<V: Value, O: Offset>(
+fn built<V: Scalar, O: Offset>(
     choice: Result<Choice<V, O>, OpError>,
 ) -> Result<Option<Choice<V, O>>, OpError> {
     match choice {

@@ -8,7 +8,7 @@ use super::super::gathers::Gathers;
 use super::super::lengths::{Lengths, Long};
 use super::super::methods;
 use super::*;
-use crate::policy;
+use crate::{Complex, policy};
 
 /// The candidates of matrices whose values are f64: no method's part in the choice depends on the type otherwise.
 fn candidates(features: &Features) -> Vec<Candidate> {
@@ -21,8 +21,8 @@ fn estimate(features: &Features, method: SpmvMethod) -> Option<f64> {
 
 /// The methods that have an estimate for the matrix.
 fn estimated(features: &Features) -> Vec<SpmvMethod> {
-    let methods = methods::all::<f64, u32>().map(Strategy::method);
-    methods.into_iter().filter(|&method| estimate(features, method).is_some()).collect()
+    let methods = methods::all::<f64, u32>().into_iter().map(Strategy::method);
+    methods.filter(|&method| estimate(features, method).is_some()).collect()
 }
 
 /// The matrix with a row that counts as long.
@@ -309,6 +309,29 @@ fn nothing_to_do_takes_a_launch() {
     assert_eq!(estimate(&nothing, SpmvMethod::Block), Some(3.95));
     assert_eq!(estimate(&nothing, SpmvMethod::MergePath), Some(5.2));
     assert_eq!(estimate(&nothing, SpmvMethod::Windows), None);
+}
+
+/// Complex values are copied to slices where rows are even and plans may copy; otherwise the estimates of their methods decide.
+#[test]
+fn complex_values_have_methods_of_their_own() {
+    let methods = methods::all::<Complex<f64>, u32>();
+    let is_known = |one: &Candidate| methods.iter().any(|strategy| strategy.method() == one.method);
+    let mut seen = Vec::new();
+    for features in all().filter(|features| features.windows.is_none()) {
+        let features = Features { value: ScalarType::C64, ..features };
+        let candidates = super::candidates(&features, &methods);
+        assert!(candidates.iter().all(is_known), "{candidates:?}");
+        let is_even = features.lengths.longest <= u64::from(features.lengths.limit);
+        let is_sliced =
+            is_even && features.copies == Copies::Values && features.rows >= features.multiprocessors * 512;
+        assert_eq!(candidates[0].method == SpmvMethod::SlicedEll, is_sliced, "{features:?}");
+        let last = candidates.last().expect("a last one");
+        assert!(matches!(last.method, SpmvMethod::Flat | SpmvMethod::MergePath), "{last:?}");
+        if !seen.contains(&candidates[0].method) {
+            seen.push(candidates[0].method);
+        }
+    }
+    assert!(seen.len() >= 8, "{seen:?}");
 }
 
 /// Structures for which one method was much faster than most others.

@@ -18,7 +18,7 @@ use crate::op::spmv::strategy::{Request, Strategy, boxed};
 use crate::op::spmv::thresholds::ROW_BLOCK_MEAN;
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// Rows up to which a plan that chooses by itself has the host cut them: for a quarter of a million it takes a millisecond.
 const MOST_ROWS_OF_HOST: usize = 1 << 18;
@@ -26,7 +26,7 @@ const MOST_ROWS_OF_HOST: usize = 1 << 18;
 /// The method with row blocks that the host makes.
 pub(super) struct CsrAdaptiveMethod;
 
-impl<V: Value, O: Offset> Strategy<V, O> for CsrAdaptiveMethod {
+impl<V: Scalar, O: Offset> Strategy<V, O> for CsrAdaptiveMethod {
     fn method(&self) -> SpmvMethod {
         SpmvMethod::CsrAdaptive { block_size: None }
     }
@@ -43,7 +43,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for CsrAdaptiveMethod {
 /// The method with row blocks that the device makes, or the host where a row is long.
 pub(super) struct RowBlocksMethod;
 
-impl<V: Value, O: Offset> Strategy<V, O> for RowBlocksMethod {
+impl<V: Scalar, O: Offset> Strategy<V, O> for RowBlocksMethod {
     fn method(&self) -> SpmvMethod {
         SpmvMethod::RowBlocks
     }
@@ -72,7 +72,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for RowBlocksMethod {
 }
 
 /// Row blocks, made on the host or on the device.
-struct Adaptive<V: Value, O: Offset> {
+struct Adaptive<V: Scalar, O: Offset> {
     launch: Launch<AdaptiveRows<V, O>>,
     /// First row of each row block, and the number of rows.
     block_rows: DeviceVec<u32>,
@@ -88,7 +88,7 @@ struct Kinds {
     long_vector: u64,
 }
 
-impl<V: Value, O: Offset> Adaptive<V, O> {
+impl<V: Scalar, O: Offset> Adaptive<V, O> {
     /// Copies the row offsets to the host, and cuts the rows there, for blocks of `block_size` threads or the policy's.
     fn analyze(matrix: &DeviceCsr<V, O>, gathers: Gathers, block_size: Option<u32>) -> Result<Self, OpError> {
         let launcher = match block_size {
@@ -137,7 +137,7 @@ impl<V: Value, O: Offset> Adaptive<V, O> {
 }
 
 /// The launcher of the instance for the matrix's types and its device.
-fn launcher<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Launcher<AdaptiveRows<V, O>> {
+fn launcher<V: Scalar, O: Offset>(matrix: &DeviceCsr<V, O>) -> Launcher<AdaptiveRows<V, O>> {
     let tile = policy::spmv_adaptive(V::TYPE, matrix.device().properties().compute_capability);
     match tile.and_then(|tile| AdaptiveRows::<V, O>::instance(tile.block_size, tile.items_per_thread)) {
         Some(kernel) => matrix.device().instance(kernel),
@@ -159,7 +159,7 @@ impl Kinds {
     }
 }
 
-impl<V: Value, O: Offset> SpmvSchedule<V, O> for Adaptive<V, O> {
+impl<V: Scalar, O: Offset> SpmvSchedule<V, O> for Adaptive<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let block_rows = self.block_rows.as_global();
         // SAFETY: the row blocks are the matrix's, and their first rows are one more than the grid has blocks.

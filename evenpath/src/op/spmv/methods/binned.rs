@@ -16,12 +16,12 @@ use crate::op::spmv::strategy::{Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::operand::tagged_sums::TaggedSums;
 use crate::policy::Tile;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// The method of row tiles with long rows cut into pieces.
 pub(super) struct BinnedMethod;
 
-impl<V: Value, O: Offset> Strategy<V, O> for BinnedMethod {
+impl<V: Scalar, O: Offset> Strategy<V, O> for BinnedMethod {
     fn method(&self) -> SpmvMethod {
         SpmvMethod::Binned
     }
@@ -46,7 +46,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for BinnedMethod {
 }
 
 /// Row tiles, with long rows cut into pieces.
-struct Binned<V: Value, O: Offset> {
+struct Binned<V: Scalar, O: Offset> {
     launch: Launch<BinnedRows<V, O>>,
     group: WarpRows,
     lengths: Lengths,
@@ -57,7 +57,7 @@ struct Binned<V: Value, O: Offset> {
     sums: TaggedSums,
 }
 
-impl<V: Value, O: Offset> Binned<V, O> {
+impl<V: Scalar, O: Offset> Binned<V, O> {
     /// Lists the long rows. `None` if a group of rows is longer than a kernel counts, or there are too many pieces.
     fn new(matrix: &DeviceCsr<V, O>, lengths: Lengths, gathers: Gathers) -> Result<Option<Self>, OpError> {
         let (rows, nonzeros) = (matrix.nrows(), matrix.nnz());
@@ -114,7 +114,7 @@ impl<V: Value, O: Offset> Binned<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> SpmvSchedule<V, O> for Binned<V, O> {
+impl<V: Scalar, O: Offset> SpmvSchedule<V, O> for Binned<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let mut work = self.sums.lock()?;
         let long = LongRows {

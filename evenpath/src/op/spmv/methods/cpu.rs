@@ -11,12 +11,13 @@ use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::schedule::{Boxed, Choice, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
+use crate::scalar::ForKind;
 use crate::{Offset, Scalar, Storage, Value};
 
 /// The method with whole rows for every thread of the CPU.
 pub(super) struct RowParallelMethod;
 
-impl<V: Value, O: Offset> Strategy<V, O> for RowParallelMethod {
+impl<V: Scalar, O: Offset> Strategy<V, O> for RowParallelMethod {
     fn method(&self) -> SpmvMethod {
         SpmvMethod::RowParallel
     }
@@ -31,7 +32,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for RowParallelMethod {
 }
 
 /// Cuts the matrix in the way that its row lengths suggest.
-pub(in crate::op::spmv) fn automatic<V: Value, O: Offset>(
+pub(in crate::op::spmv) fn automatic<V: Scalar, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     copies: Copies,
 ) -> Choice<V, O> {
@@ -66,14 +67,41 @@ fn choose<S: Storage, O: Offset>(matrix: &DeviceCsr<S, O>) -> (SpmvMethod, SpmvC
 }
 
 /// Cuts the matrix.
-pub(super) fn build<V: Value, O: Offset>(
+pub(super) fn build<V: Scalar, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     cut: SpmvCut,
     copies: Copies,
 ) -> Boxed<V, O> {
-    let (row_offsets, column_indices) = pattern(matrix);
-    let groups = if copies == Copies::Nothing { SpmvGroups::Found } else { SpmvGroups::Copied };
-    Box::new(CpuSpmv { tiles: SpmvTiles::new(row_offsets, column_indices, cut, groups) })
+    V::by_kind(Build { matrix, cut, copies })
+}
+
+/// Operands of [`build`].
+struct Build<'a, V: Scalar, O: Offset> {
+    matrix: &'a DeviceCsr<V, O>,
+    cut: SpmvCut,
+    copies: Copies,
+}
+
+impl<V: Scalar, O: Offset> ForKind<V> for Build<'_, V, O> {
+    type Output = Boxed<V, O>;
+
+    fn value(self) -> Boxed<V, O>
+    where
+        V: Value,
+    {
+        let (row_offsets, column_indices) = pattern(self.matrix);
+        let groups = if self.copies == Copies::Nothing { SpmvGroups::Found } else { SpmvGroups::Copied };
+        Box::new(CpuSpmv { tiles: SpmvTiles::new(row_offsets, column_indices, self.cut, groups) })
+    }
+
+    fn complex(self) -> Boxed<V, O> {
+        let (row_offsets, column_indices) = pattern(self.matrix);
+        Box::new(WideSpmv { tiles: SpmvTiles::by_rows(row_offsets, column_indices, self.cut) })
+    }
+
+    fn half(self) -> Boxed<V, O> {
+        unreachable!("types of 16 bits are no type of arithmetic")
+    }
 }
 
 /// The row offsets and column indices.
@@ -104,7 +132,7 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for CpuSpmv {
     }
 }
 
-/// A cut matrix, for vectors of a wider type than its values.
+/// A cut matrix, for complex values, and for vectors of a wider type than its values.
 struct WideSpmv {
     tiles: SpmvTiles,
 }

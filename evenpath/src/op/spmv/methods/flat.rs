@@ -18,12 +18,12 @@ use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// The method with equal shares of the nonzeros.
 pub(super) struct FlatMethod;
 
-impl<V: Value, O: Offset> Strategy<V, O> for FlatMethod {
+impl<V: Scalar, O: Offset> Strategy<V, O> for FlatMethod {
     fn method(&self) -> SpmvMethod {
         SpmvMethod::Flat
     }
@@ -59,7 +59,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for FlatMethod {
 }
 
 /// Cut of the nonzeros into equal parts, with its launches.
-struct Flat<V: Value, O: Offset> {
+struct Flat<V: Scalar, O: Offset> {
     tile_launch: Launch<FlatTile<V, O>>,
     fill_launch: Launch<FlatFillEmptyRows<V, O>>,
     /// The row of each tile's first nonzero, and the number of rows; `tiles` + 1.
@@ -68,7 +68,7 @@ struct Flat<V: Value, O: Offset> {
     cut_rows: CutRows,
 }
 
-impl<V: Value, O: Offset> Flat<V, O> {
+impl<V: Scalar, O: Offset> Flat<V, O> {
     /// Finds the rows that have nonzeros, and the row in which each tile begins.
     fn analyze(matrix: &DeviceCsr<V, O>, gathers: Gathers) -> Result<Self, OpError> {
         Self::cut(matrix, FilledRows::find(matrix.pattern())?, gathers)
@@ -95,7 +95,7 @@ impl<V: Value, O: Offset> Flat<V, O> {
 
 /// The row of each tile's first nonzero among the rows that have some, with their number at the end, and the rows that are cut, of
 /// `tiles` tiles of `tile_items` nonzeros.
-pub(super) fn cut_evenly<V: Value, O: Offset>(
+pub(super) fn cut_evenly<V: Scalar, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     filled: &FilledRows<O>,
     tiles: u32,
@@ -114,7 +114,7 @@ pub(super) fn cut_evenly<V: Value, O: Offset>(
     Ok((tile_rows, cut_rows))
 }
 
-impl<V: Value, O: Offset> SpmvSchedule<V, O> for Flat<V, O> {
+impl<V: Scalar, O: Offset> SpmvSchedule<V, O> for Flat<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let rows = product.matrix.nrows();
         let mut work = self.cut_rows.sums.lock()?;

@@ -18,12 +18,12 @@ use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
-use crate::{Offset, Scalar, Storage, Value};
+use crate::{Offset, Scalar, Storage};
 
 /// The method with equal shares of the merge path.
 pub(super) struct MergePathMethod;
 
-impl<V: Value, O: Offset> Strategy<V, O> for MergePathMethod {
+impl<V: Scalar, O: Offset> Strategy<V, O> for MergePathMethod {
     fn method(&self) -> SpmvMethod {
         SpmvMethod::MergePath
     }

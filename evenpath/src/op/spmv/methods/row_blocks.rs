@@ -6,7 +6,7 @@ use crate::device::DeviceVec;
 use crate::format::DeviceCsr;
 use crate::op::spmv::lengths::Lengths;
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// Consecutive rows that have few nonzeros together, or one row that has many.
 pub(super) struct RowBlocks {
@@ -17,7 +17,7 @@ pub(super) struct RowBlocks {
 impl RowBlocks {
     /// Row blocks of at most `limit` nonzeros, or one row: made by the device, or by the host where a row is longer than
     /// half of the limit.
-    pub(super) fn cut<V: Value, O: Offset>(
+    pub(super) fn cut<V: Scalar, O: Offset>(
         matrix: &DeviceCsr<V, O>,
         lengths: Lengths,
         limit: u32,
@@ -31,7 +31,7 @@ impl RowBlocks {
 
     /// Cuts the rows on the device, into blocks of at most `limit` nonzeros that are at least half full. `None` if a row
     /// is longer than half of the limit.
-    pub(super) fn on_device<V: Value, O: Offset>(
+    pub(super) fn on_device<V: Scalar, O: Offset>(
         matrix: &DeviceCsr<V, O>,
         lengths: Lengths,
         limit: u32,

@@ -15,7 +15,7 @@ use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::policy::Tile;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// The most nonzeros of a warp's rows: places in them have 32 bits.
 const GROUP_LIMIT: u64 = u32::MAX as u64 - (1 << 12);
@@ -23,7 +23,7 @@ const GROUP_LIMIT: u64 = u32::MAX as u64 - (1 << 12);
 /// The method with the same number of consecutive rows for every warp.
 pub(super) struct RowTilesMethod;
 
-impl<V: Value, O: Offset> Strategy<V, O> for RowTilesMethod {
+impl<V: Scalar, O: Offset> Strategy<V, O> for RowTilesMethod {
     fn method(&self) -> SpmvMethod {
         SpmvMethod::RowTiles
     }
@@ -47,7 +47,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for RowTilesMethod {
 }
 
 /// Every warp takes the same number of consecutive rows.
-struct RowTilesSchedule<V: Value, O: Offset> {
+struct RowTilesSchedule<V: Scalar, O: Offset> {
     launch: Launch<Kernel<V, O>>,
     group: WarpRows,
 }
@@ -113,7 +113,7 @@ impl WarpRows {
     }
 }
 
-impl<V: Value, O: Offset> RowTilesSchedule<V, O> {
+impl<V: Scalar, O: Offset> RowTilesSchedule<V, O> {
     /// The tiles that suit rows of these lengths; `None` if a group of rows is longer than a kernel counts.
     fn new(matrix: &DeviceCsr<V, O>, lengths: Lengths, gathers: Gathers) -> Result<Option<Self>, OpError> {
         let (info, group) = fit::<Kernel<V, O>>(lengths.mean);
@@ -126,7 +126,7 @@ impl<V: Value, O: Offset> RowTilesSchedule<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> SpmvSchedule<V, O> for RowTilesSchedule<V, O> {
+impl<V: Scalar, O: Offset> SpmvSchedule<V, O> for RowTilesSchedule<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let lanes_log2 = self.group.lanes_log2;
         // SAFETY: there are no other views, and a warp for each group of rows.

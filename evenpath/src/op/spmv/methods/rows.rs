@@ -16,7 +16,7 @@ use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::Tile;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// The methods with a number of lanes per row.
 pub(super) enum LanesMethod {
@@ -39,7 +39,7 @@ impl LanesMethod {
     }
 }
 
-impl<V: Value, O: Offset> Strategy<V, O> for LanesMethod {
+impl<V: Scalar, O: Offset> Strategy<V, O> for LanesMethod {
     fn method(&self) -> SpmvMethod {
         match self {
             Self::Scalar => SpmvMethod::Scalar,
@@ -66,7 +66,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for LanesMethod {
 
 /// Prepares the method with `lanes` lanes per row and `block_size` threads per block.
 #[cfg(feature = "lab")]
-pub(in crate::op::spmv) fn build_in_blocks<V: Value, O: Offset>(
+pub(in crate::op::spmv) fn build_in_blocks<V: Scalar, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     lanes: u32,
     block_size: u32,
@@ -78,12 +78,12 @@ pub(in crate::op::spmv) fn build_in_blocks<V: Value, O: Offset>(
 }
 
 /// A number of lanes per row.
-struct Vector<V: Value, O: Offset> {
+struct Vector<V: Scalar, O: Offset> {
     launch: Launch<VectorRows<V, O>>,
     lanes: u32,
 }
 
-impl<V: Value, O: Offset> Vector<V, O> {
+impl<V: Scalar, O: Offset> Vector<V, O> {
     /// `lanes` is a power of two up to 32.
     fn new(matrix: &DeviceCsr<V, O>, lanes: u32) -> Result<Self, DeviceError> {
         let launch = matrix.device().kernel().threads(matrix.nrows() * lanes as usize)?;
@@ -91,7 +91,7 @@ impl<V: Value, O: Offset> Vector<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> SpmvSchedule<V, O> for Vector<V, O> {
+impl<V: Scalar, O: Offset> SpmvSchedule<V, O> for Vector<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let lanes = self.lanes;
         // SAFETY: there are no other views, and `lanes` threads for each row.
@@ -118,7 +118,7 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for Vector<V, O> {
 /// The method with a block per row.
 pub(super) struct BlockMethod;
 
-impl<V: Value, O: Offset> Strategy<V, O> for BlockMethod {
+impl<V: Scalar, O: Offset> Strategy<V, O> for BlockMethod {
     fn method(&self) -> SpmvMethod {
         SpmvMethod::Block
     }
@@ -137,12 +137,12 @@ impl<V: Value, O: Offset> Strategy<V, O> for BlockMethod {
 }
 
 /// One block per row.
-struct BlockPerRow<V: Value, O: Offset> {
+struct BlockPerRow<V: Scalar, O: Offset> {
     launch: Launch<BlockRows<V, O>>,
     rows: u64,
 }
 
-impl<V: Value, O: Offset> BlockPerRow<V, O> {
+impl<V: Scalar, O: Offset> BlockPerRow<V, O> {
     fn new(matrix: &DeviceCsr<V, O>) -> Result<Self, DeviceError> {
         // If the grid has fewer blocks than there are rows, blocks take several.
         let launch = matrix.device().kernel().blocks(matrix.nrows().min(MAX_GRID as usize))?;
@@ -150,7 +150,7 @@ impl<V: Value, O: Offset> BlockPerRow<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> SpmvSchedule<V, O> for BlockPerRow<V, O> {
+impl<V: Scalar, O: Offset> SpmvSchedule<V, O> for BlockPerRow<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         // SAFETY: there are no other views, and any number of blocks will do.
         unsafe { product.launch(&self.launch, |product| BlockRows { product }) }

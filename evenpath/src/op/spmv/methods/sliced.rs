@@ -27,7 +27,7 @@ use crate::operand::OpError;
 use crate::operation::Operator;
 use crate::policy::Tile;
 use crate::sequence::scan::{self, ScanOptions, sum_kernel};
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// Slots for each nonzero up to which rows are not sorted.
 const UNSORTED_SLOTS: f64 = 1.03;
@@ -38,7 +38,7 @@ const SLOTS_OF_ANY: u64 = 1 << 20;
 /// The method with a copy of the matrix in sliced ELL.
 pub(super) struct SlicedEllMethod;
 
-impl<V: Value, O: Offset> Strategy<V, O> for SlicedEllMethod {
+impl<V: Scalar, O: Offset> Strategy<V, O> for SlicedEllMethod {
     fn method(&self) -> SpmvMethod {
         SpmvMethod::SlicedEll
     }
@@ -55,10 +55,16 @@ impl<V: Value, O: Offset> Strategy<V, O> for SlicedEllMethod {
     }
 
     /// It may be faster than anything else where columns are scattered and rows are alike: threads of a warp then gather from the
-    /// same part of x, since columns are sorted within rows of about equal length.
+    /// same part of x, since columns are sorted within rows of about equal length. Products of complex values are bound by the bytes
+    /// of the matrix, which it moves at the highest rate.
     fn rule(&self, features: &Features, _: Option<SpmvMethod>) -> Option<Reason> {
-        let are_alike = features.lengths.mean >= COPY_MEAN && features.are_alike();
         let are_enough = 4 * features.rows >= SLICED_QUARTERS * features.wave();
+        if features.is_complex() {
+            let may_be_sliced = features.copies == Copies::Values && features.are_even() && are_enough;
+            let reason = || Reason::Property("values are complex, and rows are even".into());
+            return may_be_sliced.then(reason);
+        }
+        let are_alike = features.lengths.mean >= COPY_MEAN && features.are_alike();
         let are_scattered = features.gathers.are_scattered() && features.gathers.span_few_caches();
         let may_be_sliced = features.copies == Copies::Values && are_alike && are_enough && are_scattered;
         let reason = || Reason::Property("columns are scattered, and rows are alike".into());
@@ -71,14 +77,14 @@ impl<V: Value, O: Offset> Strategy<V, O> for SlicedEllMethod {
 }
 
 /// A copy of the matrix in slices of as many rows as a warp has lanes, sorted by length within windows where that saves padding.
-struct Sliced<V: Value, O: Offset> {
+struct Sliced<V: Scalar, O: Offset> {
     launch: Launch<SlicedEll<V>>,
     column_indices: DeviceVec<u32>,
     copy: Arc<SlicedCopy<V, O>>,
 }
 
 /// The values in their slots, which follow those of the matrix.
-struct SlicedCopy<V: Value, O: Offset> {
+struct SlicedCopy<V: Scalar, O: Offset> {
     pattern: Arc<DevicePattern<O>>,
     fill: Launch<FillSlices<V, O>>,
     layout: SlicedLayout,
@@ -93,7 +99,7 @@ struct SlicedLayout {
 }
 
 /// The kernels of the conversion, to be compiled ahead.
-fn kernels<V: Value, O: Offset>() -> Kernels {
+fn kernels<V: Scalar, O: Offset>() -> Kernels {
     sum_kernel::<u64>()
         .and::<SortWindows<O>>()
         .and::<SliceWidths<O>>()
@@ -103,7 +109,7 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
 
 impl SlicedLayout {
     /// The layout with the least padding; waits for the device.
-    fn find<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    fn find<V: Scalar, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let unsorted = Self::of_order(matrix, None)?;
         if unsorted.slots as f64 <= UNSORTED_SLOTS * matrix.nnz() as f64 {
             return Ok(unsorted);
@@ -119,7 +125,7 @@ impl SlicedLayout {
     }
 
     /// The layout of rows in an order.
-    fn of_order<V: Value, O: Offset>(
+    fn of_order<V: Scalar, O: Offset>(
         matrix: &DeviceCsr<V, O>,
         order: Option<DeviceVec<u32>>,
     ) -> Result<Self, OpError> {
@@ -151,7 +157,7 @@ impl SlicedLayout {
     }
 }
 
-impl<V: Value, O: Offset> SlicedCopy<V, O> {
+impl<V: Scalar, O: Offset> SlicedCopy<V, O> {
     /// Copies the values to their slots, and the columns if they are wanted: an element per slot.
     fn fill(
         &self,
@@ -172,7 +178,7 @@ impl<V: Value, O: Offset> SlicedCopy<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> ValueCopy<V> for SlicedCopy<V, O> {
+impl<V: Scalar, O: Offset> ValueCopy<V> for SlicedCopy<V, O> {
     fn refresh(&self, values: &DeviceVec<V>, version: u64) -> Result<(), OpError> {
         let (slots, state) = &mut *self.values.lock();
         self.fill(values, slots, None)?;
@@ -181,7 +187,7 @@ impl<V: Value, O: Offset> ValueCopy<V> for SlicedCopy<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Sliced<V, O> {
+impl<V: Scalar, O: Offset> Sliced<V, O> {
     /// Copies the matrix. `None` if it would need more slots for each nonzero; waits for the device.
     fn of_most_slots(matrix: &DeviceCsr<V, O>, most_slots: f64) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
@@ -205,7 +211,7 @@ impl<V: Value, O: Offset> Sliced<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> SpmvSchedule<V, O> for Sliced<V, O> {
+impl<V: Scalar, O: Offset> SpmvSchedule<V, O> for Sliced<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let (matrix, copy) = (product.matrix, &self.copy);
         // Held until the launch, so that the slots stay those of the values.

@@ -1,0 +1,203 @@
+//! Stabilized biconjugate gradients.
+
+use evenpath::{DeviceSlice, DeviceVec, Value};
+
+use crate::driver::{Cycle, Progress, solve};
+use crate::error::Result;
+use crate::scalars::{Scalars, epsilon};
+use crate::work::{Work, axpby, divide};
+use crate::{Breakdown, LinearOperator, Preconditioner, Report, SolverOptions};
+
+/// Stabilized biconjugate gradients for any square A, with the preconditioner on the right.
+///
+/// A step has two products with A. After a breakdown it goes on once with another shadow residual, r/‖r‖ + t/‖t‖ for
+/// t = AM⁻¹r. Before the next it gives up. A step waits for the device three times.
+///
+/// Source: van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992.
+pub struct BiCgStab<'a, V: Value> {
+    work: Work<'a, V>,
+    options: SolverOptions,
+    vectors: Vectors<V>,
+}
+
+struct Vectors<V: Value> {
+    /// The shadow residual.
+    shadow: DeviceVec<V>,
+    p: DeviceVec<V>,
+    /// p and later r, preconditioned.
+    z: DeviceVec<V>,
+    /// AM⁻¹p.
+    v: DeviceVec<V>,
+    /// AM⁻¹r.
+    t: DeviceVec<V>,
+    scalars: Scalars<V>,
+}
+
+impl<'a, V: Value> BiCgStab<'a, V> {
+    /// Allocates the vectors of the method.
+    ///
+    /// # Errors
+    ///
+    /// If the operator is not square, an option is out of range, or there is too little memory.
+    pub fn new(
+        operator: &'a dyn LinearOperator<V>,
+        preconditioner: &'a dyn Preconditioner<V>,
+        options: SolverOptions,
+    ) -> Result<Self> {
+        options.check()?;
+        let work = Work::new(operator, preconditioner)?;
+        let vectors = Vectors {
+            shadow: work.zeros()?,
+            p: work.zeros()?,
+            z: work.zeros()?,
+            v: work.zeros()?,
+            t: work.zeros()?,
+            scalars: Scalars::new(work.device(), 3)?,
+        };
+        Ok(Self { work, options, vectors })
+    }
+
+    /// Solves Ax = b from the guess `x`, as often as needed. `b` and `x` have as many elements as A has rows.
+    ///
+    /// # Errors
+    ///
+    /// If a vector has another length or is on another device, or the device failed. That x was not found is no
+    /// error: see [`Report::outcome`].
+    pub fn solve(&mut self, b: &DeviceSlice<V>, x: &mut DeviceSlice<V>) -> Result<Report> {
+        solve(&mut self.vectors, &mut self.work, (b, x), &self.options)
+    }
+}
+
+/// How a step ends.
+enum Step {
+    /// With these α and ω, and this ρ of the next.
+    Done {
+        alpha: f64,
+        omega: f64,
+        rho: f64,
+    },
+    Broken(Breakdown),
+    Ended,
+}
+
+impl<V: Value> Vectors<V> {
+    /// Does a step. `r` and x belong together after it, also if it breaks down.
+    fn step(
+        &mut self,
+        work: &mut Work<V>,
+        (x, r): (&mut DeviceSlice<V>, &mut DeviceSlice<V>),
+        (rho, norm_shadow, scale): (f64, f64, f64),
+        progress: &mut Progress,
+    ) -> Result<Step> {
+        let Self { shadow, p, z, v, t, scalars } = self;
+        let is_zero = |product: f64, x: f64, y: f64| product.abs() <= epsilon::<V>() * x * y;
+        work.precondition(p, z)?;
+        work.apply(z, v)?;
+        let mut batch = scalars.batch();
+        batch.dot(shadow, v)?;
+        batch.norm2(v)?;
+        let [shadow_v, norm_v] = batch.read(work.operator)?;
+        if is_zero(shadow_v, norm_shadow, norm_v) {
+            return Ok(Step::Broken(Breakdown::ZeroProduct));
+        }
+        let alpha = rho / shadow_v;
+        axpby(scale * alpha, z, 1.0, x)?;
+        axpby(-alpha, v, 1.0, r)?;
+
+        work.precondition(r, z)?;
+        work.apply(z, t)?;
+        let mut batch = scalars.batch();
+        batch.dot(t, r)?;
+        batch.norm2(t)?;
+        batch.norm2(r)?;
+        let [tr, norm_t, norm_r] = batch.read(work.operator)?;
+        if is_zero(tr, norm_t, norm_r) {
+            let is_end = progress.push(scale * norm_r);
+            return Ok(if is_end { Step::Ended } else { Step::Broken(Breakdown::ZeroOmega) });
+        }
+        let omega = tr / norm_t / norm_t; // the square may be out of range
+        axpby(scale * omega, z, 1.0, x)?;
+        axpby(-omega, t, 1.0, r)?;
+        let mut batch = scalars.batch();
+        batch.dot(shadow, r)?;
+        batch.norm2(r)?;
+        let [rho, norm_r] = batch.read(work.operator)?;
+        if progress.push(scale * norm_r) {
+            return Ok(Step::Ended);
+        }
+        if is_zero(rho, norm_shadow, norm_r) {
+            return Ok(Step::Broken(Breakdown::ZeroProduct));
+        }
+        Ok(Step::Done { alpha, omega, rho })
+    }
+
+    /// Begins again with another shadow residual. Returns its norm and its inner product with r.
+    fn change_shadow(
+        &mut self,
+        work: &mut Work<V>,
+        r: &DeviceSlice<V>,
+    ) -> Result<Result<[f64; 2], Breakdown>> {
+        let Self { shadow, p, z, t, scalars, .. } = self;
+        work.precondition(r, z)?;
+        work.apply(z, t)?;
+        let mut batch = scalars.batch();
+        batch.norm2(r)?;
+        batch.norm2(t)?;
+        let [norm_r, norm_t] = batch.read(work.operator)?;
+        if norm_t == 0.0 {
+            return Ok(Err(Breakdown::Singular));
+        }
+        p.copy_from(r)?;
+        shadow.copy_from(r)?;
+        divide(shadow, norm_r)?;
+        divide(t, norm_t)?;
+        axpby(1.0, t, 1.0, shadow)?;
+        let mut batch = scalars.batch();
+        batch.norm2(shadow)?;
+        batch.dot(shadow, r)?;
+        let [norm_shadow, rho] = batch.read(work.operator)?;
+        let is_zero = rho.abs() <= epsilon::<V>() * norm_shadow * norm_r;
+        Ok(if is_zero { Err(Breakdown::ZeroProduct) } else { Ok([norm_shadow, rho]) })
+    }
+}
+
+impl<V: Value> Cycle<V> for Vectors<V> {
+    fn name(&self) -> &'static str {
+        "BiCGSTAB"
+    }
+
+    fn run(
+        &mut self,
+        work: &mut Work<V>,
+        x: &mut DeviceSlice<V>,
+        r: &mut DeviceSlice<V>,
+        progress: &mut Progress,
+    ) -> Result<Option<Breakdown>> {
+        // With a residual of norm 1 no square is out of range.
+        let scale = work.norm2(r)?;
+        divide(r, scale)?;
+        self.shadow.copy_from(r)?;
+        self.p.copy_from(r)?;
+        let (mut norm_shadow, mut rho) = (1.0, work.dot(&self.shadow, r)?);
+        let mut is_last_shadow = false;
+        loop {
+            match self.step(work, (x, r), (rho, norm_shadow, scale), progress)? {
+                Step::Ended => return Ok(None),
+                Step::Broken(breakdown) if is_last_shadow => return Ok(Some(breakdown)),
+                Step::Broken(_) => match self.change_shadow(work, r)? {
+                    Ok(changed) => {
+                        [norm_shadow, rho] = changed;
+                        is_last_shadow = true;
+                    }
+                    Err(breakdown) => return Ok(Some(breakdown)),
+                },
+                Step::Done { alpha, omega, rho: next } => {
+                    // p = r + β(p − ωv)
+                    axpby(-omega, &self.v, 1.0, &mut self.p)?;
+                    axpby(1.0, r, next / rho * (alpha / omega), &mut self.p)?;
+                    rho = next;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Conjugate gradients whose scalars stay on the device: several steps are one graph.
+
+use evenpath::cg::{CgDirection, CgScalars, CgSteps};
+use evenpath::device::Graph;
+use evenpath::{DeviceSlice, DeviceVec, Value};
+
+use crate::driver::{Cycle, Progress};
+use crate::error::{Error, Result};
+use crate::work::{Work, axpby};
+use crate::{Breakdown, LinearOperator, Preconditioner};
+
+/// The vectors of the method, which a graph owns.
+struct State<V: Value> {
+    steps: CgSteps<V>,
+    x: DeviceVec<V>,
+    /// The residual, divided by its norm at the start.
+    r: DeviceVec<V>,
+    p: DeviceVec<V>,
+    ap: DeviceVec<V>,
+    /// M⁻¹r, unless M is diagonal.
+    z: Option<DeviceVec<V>>,
+}
+
+/// The operands of a step.
+#[derive(Clone, Copy)]
+struct System<'a, V: Value> {
+    operator: &'a dyn LinearOperator<V>,
+    preconditioner: &'a dyn Preconditioner<V>,
+}
+
+impl<V: Value> System<'_, V> {
+    /// Does a step, without the host.
+    fn step(self, state: &mut State<V>) -> Result<()> {
+        let State { steps, x, r, p, ap, z } = state;
+        self.operator.apply(p, ap)?;
+        let inverse = self.preconditioner.diagonal();
+        steps.update_residual(p, ap, inverse, r)?;
+        let direction = match (inverse, z) {
+            (Some(inverse), _) => CgDirection::Scaled { r, inverse },
+            (None, Some(z)) => {
+                self.preconditioner.apply(r, z)?;
+                CgDirection::Vector { r, z }
+            }
+            (None, None) => CgDirection::Residual(r),
+        };
+        Ok(steps.update_direction(direction, p, x)?)
+    }
+}
+
+pub(super) struct GraphSteps<'a, V: Value> {
+    system: System<'a, V>,
+    graph: Graph<'a, State<V>, Error>,
+    /// Number of steps of the graph.
+    len: usize,
+}
+
+impl<'a, V: Value> GraphSteps<'a, V> {
+    pub(super) fn new(work: &Work<'a, V>, len: usize) -> Result<Self> {
+        let system = System { operator: work.operator, preconditioner: work.preconditioner };
+        let steps = CgSteps::new(work.device(), len)?;
+        let z = if system.preconditioner.diagonal().is_some() { None } else { Some(work.zeros()?) };
+        let mut state =
+            State { steps, x: work.zeros()?, r: work.zeros()?, p: work.zeros()?, ap: work.zeros()?, z };
+        // Outside a graph once, since plans may allocate in their first run.
+        system.step(&mut state)?;
+        state.steps.begin(V::ZERO, V::ZERO, V::ZERO, V::ONE)?;
+        let graph =
+            work.device().capture(state, move |state| (0..len).try_for_each(|_| system.step(state)))?;
+        Ok(Self { system, graph, len })
+    }
+
+    /// Does `count` steps, at most those of the graph. Returns their scalars, and those after the last.
+    fn advance(&mut self, count: usize) -> Result<Vec<CgScalars<V>>> {
+        if count == self.len {
+            self.graph.launch()?;
+        } else {
+            let state = self.graph.state_mut();
+            (0..count).try_for_each(|_| self.system.step(state))?;
+        }
+        Ok(self.graph.state().steps.scalars()?)
+    }
+}
+
+impl<V: Value> Cycle<V> for GraphSteps<'_, V> {
+    fn name(&self) -> &'static str {
+        super::method::NAME
+    }
+
+    fn run(
+        &mut self,
+        work: &mut Work<V>,
+        x: &mut DeviceSlice<V>,
+        r: &mut DeviceSlice<V>,
+        progress: &mut Progress,
+    ) -> Result<Option<Breakdown>> {
+        // Products of a residual of norm 1 neither overflow nor vanish, but the reciprocal of its norm may.
+        let reciprocal = V::from_f64(1.0 / progress.residual()).to_f64();
+        let norm = if reciprocal.is_normal() { progress.residual() } else { 1.0 };
+        let limit = (progress.limit() / norm).powi(2);
+        let state = self.graph.state_mut();
+        state.x.copy_from(x)?;
+        axpby(1.0 / norm, r, 0.0, &mut state.r)?;
+        work.precondition(&state.r, &mut state.p)?;
+        let (rz, rr) = (work.dot(&state.r, &state.p)?, work.dot(&state.r, &state.r)?);
+        if rz <= 0.0 {
+            return Ok(Some(Breakdown::IndefinitePreconditioner));
+        }
+        let [rz, rr, device_limit, scale] = [rz, rr, limit, norm].map(V::from_f64);
+        state.steps.begin(rz, rr, device_limit, scale)?;
+        let limits = Limits { norm, of_norm: progress.limit(), of_square: device_limit.to_f64() };
+        let end = loop {
+            let scalars = self.advance(self.len.min(progress.steps_left()))?;
+            if let Some(end) = limits.look(&scalars, progress) {
+                break end;
+            }
+        };
+        x.copy_from(&self.graph.state().x)?;
+        Ok(end)
+    }
+}
+
+/// What ends the steps of a cycle.
+struct Limits {
+    /// The norm of the residual at the start.
+    norm: f64,
+    /// The norm of the residual at which the system is solved.
+    of_norm: f64,
+    /// The same as the device compares it: squared, of the residual divided by its first norm.
+    of_square: f64,
+}
+
+impl Limits {
+    /// Records steps. Returns how the cycle ends, if it does.
+    fn look<V: Value>(&self, scalars: &[CgScalars<V>], progress: &mut Progress) -> Option<Option<Breakdown>> {
+        for step in scalars.windows(2) {
+            let (pap, alpha) = (step[0].pap.to_f64(), step[0].alpha.to_f64());
+            if pap <= 0.0 {
+                return Some((step[0].rr != V::ZERO).then_some(Breakdown::IndefiniteMatrix));
+            }
+            if pap.is_nan() {
+                progress.push(f64::NAN);
+                return Some(None);
+            }
+            if alpha == 0.0 {
+                return Some(None);
+            }
+            if progress.push(self.residual(step[1].rr.to_f64())) {
+                return Some(None);
+            }
+            if step[1].rz <= V::ZERO {
+                return Some(Some(Breakdown::IndefinitePreconditioner));
+            }
+        }
+        None
+    }
+
+    /// The norm of the residual, within the limit exactly if the device found its square within.
+    fn residual(&self, rr: f64) -> f64 {
+        let norm = self.norm * rr.sqrt();
+        if rr <= self.of_square {
+            norm.min(self.of_norm)
+        } else if norm <= self.of_norm {
+            self.of_norm.next_up()
+        } else {
+            norm
+        }
+    }
+}

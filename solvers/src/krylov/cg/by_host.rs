@@ -1,0 +1,58 @@
+//! Conjugate gradients whose scalars the host computes: for operators that wait, and to measure their parts.
+
+use evenpath::{DeviceSlice, DeviceVec, Value};
+
+use crate::Breakdown;
+use crate::driver::{Cycle, Progress};
+use crate::error::Result;
+use crate::work::{Work, axpby};
+
+pub(super) struct HostSteps<V: Value> {
+    z: DeviceVec<V>,
+    p: DeviceVec<V>,
+    ap: DeviceVec<V>,
+}
+
+impl<V: Value> HostSteps<V> {
+    pub(super) fn new(work: &Work<V>) -> Result<Self> {
+        Ok(Self { z: work.zeros()?, p: work.zeros()?, ap: work.zeros()? })
+    }
+}
+
+impl<V: Value> Cycle<V> for HostSteps<V> {
+    fn name(&self) -> &'static str {
+        super::method::NAME
+    }
+
+    fn run(
+        &mut self,
+        work: &mut Work<V>,
+        x: &mut DeviceSlice<V>,
+        r: &mut DeviceSlice<V>,
+        progress: &mut Progress,
+    ) -> Result<Option<Breakdown>> {
+        let Self { z, p, ap } = self;
+        work.precondition(r, z)?;
+        let mut rz = work.dot(r, z)?;
+        p.copy_from(z)?;
+        loop {
+            if rz <= 0.0 {
+                return Ok(Some(Breakdown::IndefinitePreconditioner));
+            }
+            work.apply(p, ap)?;
+            let pap = work.dot(p, ap)?;
+            if pap <= 0.0 {
+                return Ok(Some(Breakdown::IndefiniteMatrix));
+            }
+            axpby(rz / pap, p, 1.0, x)?;
+            axpby(-rz / pap, ap, 1.0, r)?;
+            if progress.push(work.norm2(r)?) {
+                return Ok(None);
+            }
+            work.precondition(r, z)?;
+            let next = work.dot(r, z)?;
+            axpby(1.0, z, next / rz, p)?;
+            rz = next;
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Conjugate gradients.
+
+mod by_graph;
+mod by_host;
+mod method;
+
+pub use method::Cg;
