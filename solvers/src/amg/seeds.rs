@@ -22,7 +22,7 @@ impl<V: Value> Seeds<V> {
     pub(super) fn new(device: &Device, len: usize) -> Result<Self> {
         let hashes = || (0..len.min(PERIOD) as u32).map(mix).map(f64::from);
         let priorities: Vec<f64> = hashes().map(|hash| SPACING * (hash + 1.0)).collect();
-        let signs: Vec<V> = hashes().map(|hash| V::from_f64(hash / f64::from(1 << 31) - 1.0)).collect();
+        let signs: Vec<V> = hashes().map(|hash| V::from_f64(hash / 2_f64.powi(31) - 1.0)).collect();
         let add = |periods: usize, copies: &mut DeviceSlice<f64>| {
             Ok(vector::map(Map::Add(periods as f64), copies)?)
         };
