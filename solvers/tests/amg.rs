@@ -120,7 +120,7 @@ fn tiny_diagonal_and_disconnected_matrices_are_solved() {
     for under_test in devices() {
         let device = &under_test.device;
         for rows in [1, 2, 3] {
-            assert!(steps::<f64>(device, &poisson(&[rows], &[1.0]), AmgOptions::default(), 1e-12) <= 1);
+            assert!(steps::<f64>(device, &poisson(&[rows], &[1.0]), AmgOptions::default(), 1e-12) <= 2);
         }
         let empty: Csr<f64> = Csr::from_triplets(0, 0, []).unwrap();
         let multigrid = SmoothedAggregation::new(&device.upload(&empty).unwrap(), deep()).unwrap();
