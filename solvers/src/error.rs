@@ -13,6 +13,10 @@ pub enum Error {
     /// A device failed, or has too little memory.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// A rank failed.
+    #[cfg(feature = "distributed")]
+    #[error(transparent)]
+    Distributed(#[from] evenpath_distributed::Error),
     /// A matrix is invalid.
     #[error(transparent)]
     Matrix(#[from] MatrixError),

@@ -25,6 +25,8 @@ mod operator;
 mod options;
 mod plot;
 mod preconditioner;
+#[cfg(feature = "distributed")]
+mod ranks;
 mod report;
 mod scalars;
 mod work;
@@ -35,6 +37,8 @@ pub use krylov::{BiCgStab, Cg, Fgmres, Gmres, Lsqr, Method, Minres, PipelinedCg,
 pub use operator::{CsrOperator, LinearOperator};
 pub use options::SolverOptions;
 pub use preconditioner::{Identity, Jacobi, Preconditioner};
+#[cfg(feature = "distributed")]
+pub use ranks::DistributedOperator;
 pub use report::{Breakdown, Outcome, Report, Times};
 
 /// The programs of the guide's page, which compile and run as tests of documentation.

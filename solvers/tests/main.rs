@@ -8,3 +8,5 @@ mod least_squares;
 mod methods;
 mod outcomes;
 mod pipelined;
+#[cfg(feature = "distributed")]
+mod ranks;
