@@ -107,7 +107,7 @@ fn on_matrices() -> Vec<Operation> {
         "SpMV, CSR, mixed", "`DeviceCsr::plan_spmv_mixed`", spmv_mixed [f32] [u32 u64] true, true, true;
         "SpMV, CSR, mixed, once", "`DeviceCsr::spmv_mixed`", spmv_mixed_once [f32] [u32 u64] true, true, true;
         "SpMV, semiring", "`DeviceCsr::spmv_over`", spmv_over [f32 f64 u32 i32 u64 i64] [u32 u64] true, true, true;
-        "SpMV, COO", "`DeviceCoo::spmv`", spmv_coo [f32 f64] [] true, true, true;
+        "SpMV, COO", "`DeviceCoo::spmv`", spmv_coo [f32 f64 c32 c64] [] true, true, true;
         "SpMV, ELL", "`DeviceEll::spmv`", spmv_ell [f32 f64] [] true, true, true;
         "SpMV, ELL-R", "`DeviceEllR::spmv`", spmv_ell_r [f32 f64] [] true, true, true;
         "SpMV, sliced ELL", "`DeviceSlicedEll::spmv`", spmv_sliced_ell [f32 f64] [] true, true, true;
@@ -161,7 +161,7 @@ fn on_matrices() -> Vec<Operation> {
         "right-hand side of fixed unknowns", "`AssemblyPlan::correct_rhs`", correct_rhs [f32 f64] [] true, true, true;
         "transpose, CSR", "`DeviceCsr::transpose`", transpose [f32 f64 c32 c64] [u32 u64] false, false, true;
         "conjugate transpose, CSR", "`DeviceCsr::conjugate_transpose`", conjugate_transpose [c32 c64] [u32 u64] false, false, true;
-        "CSR to COO", "`DeviceCsr::to_coo`", to_coo [f32 f64] [u32 u64] false, false, true;
+        "CSR to COO", "`DeviceCsr::to_coo`", to_coo [f32 f64 c32 c64] [u32 u64] false, false, true;
         "CSR to HiSparse", "`DeviceCsr::to_hisparse`", to_tree [f32 f64] [u32 u64] false, false, true;
         "CSR to HiSparse, queues", "`DeviceCsr::to_hisparse`", to_tree_queued [f32 f64] [u32 u64] false, false, false;
         "new values, CSR", "`DeviceCsr::set_values_from`", set_values [f32 f64] [u32 u64] true, true, true;
@@ -318,6 +318,14 @@ fn spmv_mixed_once<S: Value + Multiplies<f64>, O: Offset>(
     product(device, a.nrows(), x, move |x, y| a.spmv_mixed(1.0, x, 0.0, y))
 }
 
+fn spmv_coo<V: Scalar + OfReal>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = V::matrix::<u32>();
+    let x = device.upload(&V::numbers(a.ncols())).expect("upload");
+    let (rows, a) = (a.nrows(), device.upload(&a.to_coo().expect("memory")).expect("upload"));
+    uploaded();
+    product(device, rows, x, move |x, y| a.spmv(V::ONE, x, V::ZERO, y))
+}
+
 macro_rules! without_plan {
     ($($name:ident: |$a:ident, $device:ident| $upload:expr;)*) => {$(
         fn $name<V: Value>($device: &Device, uploaded: &mut dyn FnMut()) -> Run {
@@ -331,7 +339,6 @@ macro_rules! without_plan {
 }
 
 without_plan! {
-    spmv_coo: |a, device| device.upload(&a.to_coo().expect("memory"));
     spmv_ell: |a, device| device.upload(&a.to_ell(PaddingLimit::Bytes(u64::MAX)).expect("ELL"));
     spmv_ell_r: |a, device| device.upload(&EllR(&a.to_ell(PaddingLimit::Bytes(u64::MAX)).expect("ELL")));
     spmv_sliced_ell: |a, device| device.upload(&a.to_sliced_ell(SlicedEllOptions::default()).expect("sliced"));
