@@ -14,14 +14,14 @@ use evenpath::{
 
 use super::assembly::{assemble, assemble_into, correct_rhs};
 use super::complex::{
-    c32, c64, complex_scale, complex_spadd, complex_spgemm, complex_spmm, complex_spmv, complex_spmv_once,
-    conjugate_transpose,
+    c32, c64, complex_cholesky_into, complex_lu_into, complex_scale, complex_solve, complex_spadd,
+    complex_spgemm, complex_spmm, complex_spmv, complex_spmv_once, conjugate_transpose,
 };
 use super::entries::{
     diagonal, filter, filter_largest, map_values, reduce_columns, reduce_rows, scale_columns, scale_rows,
     softmax_rows, update_values,
 };
-use super::graph_algorithms::{bfs, components, k_core, pagerank, sssp, triangles};
+use super::graph_algorithms::{bfs, color, components, k_core, pagerank, sssp, triangles};
 use super::products::{
     add, add_coo, add_once, add_trees, add_trees_queued, block_of_tree, diagonal_blocks, diagonal_of_tree,
     multiply_trees, norm_of_tree, sddmm, select_rows, set_values, sort_rows, spgemm_masked,
@@ -41,8 +41,8 @@ use super::structure::{
 };
 
 use super::triangular::{
-    factorize_cholesky, factorize_cholesky_into, factorize_lu, factorize_lu_into, solve_by_levels,
-    solve_many, solve_transposed, solve_triangular,
+    factorize_cholesky, factorize_cholesky_into, factorize_lu, factorize_lu_into, invert_blocks,
+    solve_by_levels, solve_many, solve_transposed, solve_triangular,
 };
 
 /// Copies a result to the host, as bytes.
@@ -131,10 +131,14 @@ fn on_matrices() -> Vec<Operation> {
         "triangular solve, by levels", "`DeviceCsr::plan_triangular_solve`", solve_by_levels [f32 f64] [u32 u64] true, true, true;
         "triangular solve, transposed", "`DeviceCsr::plan_triangular_solve`", solve_transposed [f32 f64] [u32 u64] true, true, true;
         "triangular solve, many right-hand sides", "`TriangularPlan::solve_many`", solve_many [f32 f64] [u32 u64] true, true, true;
+        "triangular solve, complex", "`DeviceCsr::plan_triangular_solve`", complex_solve [c32 c64] [u32 u64] true, true, true;
         "ILU(0), CSR", "`Ilu0Plan::factorize`", factorize_lu [f32 f64] [u32 u64] false, false, true;
         "ILU(0), in place", "`Ilu0Plan::factorize_into`", factorize_lu_into [f32 f64] [u32 u64] true, true, true;
         "IC(0), CSR", "`Ic0Plan::factorize`", factorize_cholesky [f32 f64] [u32 u64] false, false, true;
         "IC(0), in place", "`Ic0Plan::factorize_into`", factorize_cholesky_into [f32 f64] [u32 u64] true, true, true;
+        "ILU(0), in place, complex", "`Ilu0Plan::factorize_into`", complex_lu_into [c32 c64] [u32 u64] true, true, true;
+        "IC(0), in place, complex", "`Ic0Plan::factorize_into`", complex_cholesky_into [c32 c64] [u32 u64] true, true, true;
+        "inverses of blocks, BSR", "`DeviceBsr::invert_diagonal_blocks`", invert_blocks [f32 f64] [u32 u64] false, false, true;
         "SpGEMM, row tiles", "`DeviceCsr::spgemm`", spgemm_row_tiles [f32 f64] [u32 u64] false, false, true;
         "SpGEMM, row-wise", "`DeviceCsr::plan_spgemm`", spgemm_row_wise [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, row-wise, complex", "`DeviceCsr::plan_spgemm`", complex_spgemm [c32 c64] [u32 u64] false, true, true;
@@ -194,6 +198,7 @@ fn on_matrices() -> Vec<Operation> {
         "triangles", "`graph::count_triangles`", triangles [f32 f64] [u32 u64] false, false, true;
         "PageRank", "`graph::pagerank`", pagerank [f32 f64] [u32 u64] false, false, true;
         "core numbers", "`graph::k_core`", k_core [f32 f64] [u32 u64] false, false, true;
+        "colors", "`graph::color`", color [f32 f64] [u32 u64] false, false, true;
     }
 }
 
