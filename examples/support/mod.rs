@@ -4,6 +4,7 @@
 
 pub(crate) mod solver;
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
@@ -25,6 +26,43 @@ type Matrix = Result<Csr<f64>, Box<dyn Error>>;
 /// or a kind of matrix to generate, such as `stencil5:100`, with or without `--matrix` or `--generate` before it.
 pub(crate) fn on_matrix(default: &str, example: impl FnOnce(&Device, &Csr<f64>) -> Verdict) -> ExitCode {
     on_matrix_and(Device::best, default, matrix, example)
+}
+
+/// Options of an example's own, by name.
+#[derive(Default)]
+pub(crate) struct Options {
+    values: BTreeMap<String, String>,
+    is_generated: bool,
+}
+
+impl Options {
+    /// The value of an option, if it was given.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// Returns whether the matrix is generated, with random values.
+    pub(crate) fn is_generated(&self) -> bool {
+        self.is_generated
+    }
+}
+
+/// Like [`on_matrix`], with options of the example's own, each with a value.
+pub(crate) fn on_matrix_with_options(
+    default: &str,
+    names: &[&str],
+    example: impl FnOnce(&Device, &Csr<f64>, &Options) -> Verdict,
+) -> ExitCode {
+    conclude(|| {
+        let options: String = names.iter().map(|name| format!("[--{name} VALUE] ")).collect();
+        let usage = format!("{options}[FILE or KIND, or --matrix FILE, or --generate KIND]");
+        let Some(mut arguments) = parse_with(&usage, names)? else { return Ok(None) };
+        let device = arguments.device.map_or_else(Device::best, Ok)?;
+        let name = arguments.input.as_deref().unwrap_or(default);
+        arguments.own.is_generated = name.parse::<Kind>().is_ok();
+        let matrix = matrix(name)?;
+        example(&device, &matrix, &arguments.own).map(Some)
+    })
 }
 
 /// Like [`on_matrix`], but a file that is no Matrix Market file is an edge list, as in SNAP's collection.
@@ -129,11 +167,17 @@ where
 struct Arguments {
     device: Option<Device>,
     input: Option<String>,
+    own: Options,
 }
 
 /// Parses the arguments; `None` if help is requested.
 fn parse(input: &str) -> Result<Option<Arguments>, Box<dyn Error>> {
-    let mut arguments = Arguments { device: None, input: None };
+    parse_with(input, &[])
+}
+
+/// Like [`parse`], with the names of options of the example's own.
+fn parse_with(input: &str, names: &[&str]) -> Result<Option<Arguments>, Box<dyn Error>> {
+    let mut arguments = Arguments { device: None, input: None, own: Options::default() };
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {
         match argument {
@@ -145,6 +189,10 @@ fn parse(input: &str) -> Result<Option<Arguments>, Box<dyn Error>> {
             Long("repetitions") => set_repetitions(Some(parser.value()?.parse()?))?,
             Long("matrix" | "generate") if arguments.input.is_none() => {
                 arguments.input = Some(parser.value()?.string()?);
+            }
+            Long(name) if names.contains(&name) => {
+                let name = name.to_owned();
+                arguments.own.values.insert(name, parser.value()?.string()?);
             }
             Value(text) if arguments.input.is_none() => arguments.input = Some(text.string()?),
             _ => return Err(argument.unexpected().into()),

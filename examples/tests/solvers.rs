@@ -1,5 +1,7 @@
 //! Tests of the examples that solve systems, and of the one on files.
 
+use evenpath_solvers::Method;
+
 use super::{File, passes, refuses, run};
 
 #[test]
@@ -24,6 +26,49 @@ fn other_than_positive_definite_matrices_are_refused() {
     let no_diagonal = File::new("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 1 1\n");
     let message = refuses("conjugate_gradients", &["--device", "cpu", no_diagonal.path()]);
     assert!(message.contains("row 1"), "{message}");
+}
+
+#[test]
+fn systems_are_solved_by_methods_of_choice() {
+    let grid = ["--device", "cpu", "--generate", "stencil5:20"];
+    for method in Method::ALL.map(Method::name) {
+        let text = passes("solve", &[&grid, &["--method", method, "--tolerance", "1e-9"][..]].concat());
+        assert!(text.contains("outcome         converged") && text.contains(" |*"), "{text}");
+    }
+    for preconditioner in ["none", "jacobi", "gauss-seidel", "ilu", "ic", "chebyshev", "amg"] {
+        let text = passes("solve", &[&grid, &["--preconditioner", preconditioner][..]].concat());
+        assert!(text.contains("method          CG\n"), "{text}");
+        assert!(text.contains(&format!("preconditioner  {preconditioner}\n")), "{text}");
+    }
+    // By the shape and symmetry of the matrix.
+    let file = File::new("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n1 2 1\n2 2 3\n");
+    for (device, matrix, method) in
+        [("simulated", file.path(), "GMRES"), ("cpu", "lp:8", "LSQR"), ("simulated", "stencil5:4", "CG")]
+    {
+        let text = passes("solve", &["--device", device, matrix]);
+        assert!(text.contains(&format!("method          {method}\n")), "{text}");
+    }
+    let text = passes("solve", &["--device", "cpu"]);
+    assert!(text.contains("bcsstk16.mtx.gz: 4884 x 4884"), "{text}");
+}
+
+#[test]
+fn systems_that_are_not_solved_say_why() {
+    let grid = ["--device", "cpu", "stencil5:20"];
+    let output = run("solve", &[&grid, &["--max-steps", "3"][..]].concat());
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("the limit of steps was reached") && text.contains("advice"), "{text}");
+    for (arguments, part) in [
+        (["--method", "magic"], "unknown method `magic`; known names are cg"),
+        (["--preconditioner", "magic"], "unknown preconditioner `magic`"),
+        (["--tolerance", "small"], "--tolerance: `small` is not a number"),
+        (["--tolerance", "-1"], "the tolerance is -1"),
+        (["--unknown", "1"], "--unknown"),
+    ] {
+        let message = refuses("solve", &[&grid, &arguments[..]].concat());
+        assert!(message.contains(part), "{message}");
+    }
 }
 
 #[test]

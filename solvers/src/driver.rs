@@ -39,7 +39,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    fn new(limit: f64, options: &SolverOptions, first: f64) -> Self {
+    pub(crate) fn new(limit: f64, options: &SolverOptions, first: f64) -> Self {
         let SolverOptions { max_steps, stagnation_steps, .. } = *options;
         Self {
             limit,
@@ -89,6 +89,48 @@ impl Progress {
     fn is_stagnant(&self) -> bool {
         self.steps() >= self.best_step + self.stagnation_steps
     }
+
+    /// The outcome, if the steps end at the true residual.
+    pub(crate) fn ended(&self) -> Option<Outcome> {
+        if !self.residual.is_finite() {
+            Some(Outcome::NotANumber)
+        } else if self.residual <= self.limit {
+            Some(Outcome::Converged)
+        } else if self.is_stagnant() {
+            Some(Outcome::Stagnation)
+        } else if self.steps_left() == 0 {
+            Some(Outcome::MaxSteps)
+        } else {
+            None
+        }
+    }
+
+    /// Takes the true residual after a cycle that began after `steps` steps. Returns the outcome, if the cycle shows it.
+    pub(crate) fn conclude(
+        &mut self,
+        breakdown: Option<Breakdown>,
+        steps: usize,
+        residual: f64,
+    ) -> Option<Outcome> {
+        let before = std::mem::replace(&mut self.residual, residual);
+        if residual <= self.limit {
+            return None;
+        }
+        // The estimate was met, but x does not get better: rounding forbids it.
+        let is_rounding = self.last() <= self.limit && residual > 0.5 * before;
+        match breakdown {
+            Some(breakdown) => Some(Outcome::Breakdown(breakdown)),
+            None if is_rounding || self.steps() == steps && !residual.is_nan() => Some(Outcome::Stagnation),
+            None => None,
+        }
+    }
+
+    /// The report of a solve that ended, with residuals relative to b.
+    pub(crate) fn report(self, method: &'static str, outcome: Outcome, norm_b: f64, times: Times) -> Report {
+        let scale = if norm_b > 0.0 { norm_b } else { 1.0 };
+        let history: Vec<f64> = self.history.iter().map(|residual| residual / scale).collect();
+        Report { method, outcome, steps: history.len() - 1, residual: self.residual / scale, history, times }
+    }
 }
 
 /// Solves Ax = b, from the x that is there.
@@ -109,57 +151,24 @@ pub(crate) fn solve<V: Value>(
     }
     let limit = options.absolute.max(options.relative * norm_b);
     let mut r: DeviceVec<V> = work.zeros()?;
-    let mut residual = work.residual(b, x, &mut r)?;
-    let mut progress = Progress::new(limit, options, residual);
+    let mut progress = Progress::new(limit, options, work.residual(b, x, &mut r)?);
     let outcome = loop {
-        if let Some(outcome) = ended(residual, &progress) {
+        if let Some(outcome) = progress.ended() {
             break outcome;
         }
-        let (before, steps) = (residual, progress.steps());
+        let steps = progress.steps();
         let breakdown = cycle.run(work, x, &mut r, &mut progress)?;
-        residual = work.residual(b, x, &mut r)?;
-        progress.residual = residual;
-        match breakdown {
-            Some(breakdown) if !(residual <= limit) => break Outcome::Breakdown(breakdown),
-            _ if progress.steps() == steps && residual > limit => break Outcome::Stagnation,
-            // The estimate was met, but x does not get better: rounding forbids it.
-            _ if progress.history.last().is_some_and(|&last| last <= limit)
-                && residual > 0.5 * before
-                && residual > limit =>
-            {
-                break Outcome::Stagnation;
-            }
-            _ => {}
+        let residual = work.residual(b, x, &mut r)?;
+        if let Some(outcome) = progress.conclude(breakdown, steps, residual) {
+            break outcome;
         }
     };
     work.device().synchronize()?;
-    let scale = if norm_b > 0.0 { norm_b } else { 1.0 };
     let measured = work.times();
-    Ok(Report {
-        method: cycle.name(),
-        outcome,
-        steps: progress.steps(),
-        residual: residual / scale,
-        history: progress.history.iter().map(|residual| residual / scale).collect(),
-        times: Times {
-            total: start.elapsed(),
-            products: measured.map(|[products, _]| products),
-            preconditioner: measured.map(|[_, preconditioner]| preconditioner),
-        },
-    })
-}
-
-/// The outcome, if the steps end at a true residual.
-fn ended(residual: f64, progress: &Progress) -> Option<Outcome> {
-    if !residual.is_finite() {
-        Some(Outcome::NotANumber)
-    } else if residual <= progress.limit {
-        Some(Outcome::Converged)
-    } else if progress.is_stagnant() {
-        Some(Outcome::Stagnation)
-    } else if progress.steps_left() == 0 {
-        Some(Outcome::MaxSteps)
-    } else {
-        None
-    }
+    let times = Times {
+        total: start.elapsed(),
+        products: measured.map(|[products, _]| products),
+        preconditioner: measured.map(|[_, preconditioner]| preconditioner),
+    };
+    Ok(progress.report(cycle.name(), outcome, norm_b, times))
 }

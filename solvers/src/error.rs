@@ -13,6 +13,10 @@ pub enum Error {
     /// A device failed, or has too little memory.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// A rank failed.
+    #[cfg(feature = "distributed")]
+    #[error(transparent)]
+    Distributed(#[from] evenpath_distributed::Error),
     /// A matrix is invalid.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
@@ -33,6 +37,16 @@ pub enum Error {
         found: usize,
         /// The required number.
         needed: usize,
+    },
+    /// An operand has the wrong shape.
+    #[error("{operand} is {} x {}, but must be {} x {}", found.0, found.1, needed.0, needed.1)]
+    Shape {
+        /// The operand's name.
+        operand: &'static str,
+        /// Its numbers of rows and columns.
+        found: (usize, usize),
+        /// The required numbers.
+        needed: (usize, usize),
     },
     /// A row has no usable entry on the diagonal.
     #[error("row {row} has no {needed} entry on the diagonal")]

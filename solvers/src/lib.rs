@@ -18,21 +18,42 @@
 //! ```
 
 mod amg;
+mod chebyshev;
+mod columns;
 mod driver;
 mod error;
+mod gauss_seidel;
+mod hash;
+mod incomplete;
 mod krylov;
 mod operator;
 mod options;
 mod plot;
 mod preconditioner;
+#[cfg(feature = "distributed")]
+mod ranks;
 mod report;
 mod scalars;
+mod single_precision;
 mod work;
 
 pub use amg::{AmgCycle, AmgInfo, AmgLevelInfo, AmgOptions, AmgSetUpMs, AmgSmoother, SmoothedAggregation};
+pub use chebyshev::Chebyshev;
 pub use error::{Error, Result};
-pub use krylov::{BiCgStab, Cg, Fgmres, Gmres, Lsqr, Method, Minres, PipelinedCg, Solver};
+pub use gauss_seidel::SymmetricGaussSeidel;
+pub use incomplete::{IncompleteCholesky, IncompleteLu};
+pub use krylov::{
+    BiCgStab, Cg, EigenReport, Fgmres, Gmres, Lobpcg, Lsqr, Method, Minres, MultiCg, PipelinedCg, Solver,
+};
 pub use operator::{CsrOperator, LinearOperator};
 pub use options::SolverOptions;
 pub use preconditioner::{Identity, Jacobi, Preconditioner};
+#[cfg(feature = "distributed")]
+pub use ranks::DistributedOperator;
 pub use report::{Breakdown, Outcome, Report, Times};
+pub use single_precision::SinglePrecision;
+
+/// The programs of the guide's page, which compile and run as tests of documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide/solving.md")]
+mod guide {}

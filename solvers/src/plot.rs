@@ -1,5 +1,7 @@
 //! Plots of residuals as text.
 
+use std::fmt::Write;
+
 /// Draws `history` on a logarithmic scale; see [`Report::plot`](crate::Report::plot).
 pub(crate) fn plot(history: &[f64], width: usize, height: usize) -> String {
     let logs: Vec<f64> = history.iter().map(|residual| residual.log10()).collect();
@@ -22,11 +24,11 @@ pub(crate) fn plot(history: &[f64], width: usize, height: usize) -> String {
     for (line, row) in grid.iter().enumerate() {
         let log = highest - range * line as f64 / (height - 1).max(1) as f64;
         let row: String = row.iter().collect();
-        text += &format!("{:>8.1e} |{}\n", 10_f64.powf(log), row.trim_end());
+        let _ = writeln!(text, "{:>8.1e} |{}", 10_f64.powf(log), row.trim_end());
     }
-    text += &format!("{:>8} +{}\n", "", "-".repeat(width));
+    let _ = writeln!(text, "{:>8} +{}", "", "-".repeat(width));
     let last = (history.len() - 1).to_string();
-    text += &format!("{:>8}  0{last:>width$}\n", "step", width = width.saturating_sub(1));
+    let _ = writeln!(text, "{:>8}  0{last:>width$}", "step", width = width.saturating_sub(1));
     text
 }
 

@@ -32,8 +32,10 @@ pub enum Breakdown {
     IndefinitePreconditioner,
     /// An inner product that the method divides by is zero.
     ZeroProduct,
-    /// The stabilizing step of BiCGSTAB has length zero: the residual is orthogonal to its product with A.
+    /// The stabilizing step of [`BiCgStab`](crate::BiCgStab) has length zero: the residual is orthogonal to its product with A.
     ZeroOmega,
+    /// Vectors of a basis depend on each other.
+    DependentVectors,
     /// The search space holds no better x, and does not hold the solution: the matrix is singular.
     Singular,
 }
@@ -45,6 +47,7 @@ impl fmt::Display for Breakdown {
             Self::IndefinitePreconditioner => "the preconditioner is not positive definite",
             Self::ZeroProduct => "an inner product is zero",
             Self::ZeroOmega => "the residual is orthogonal to its product with the matrix",
+            Self::DependentVectors => "vectors depend on each other",
             Self::Singular => "the matrix is singular",
         })
     }
@@ -113,6 +116,7 @@ impl Report {
             Outcome::Breakdown(Breakdown::ZeroProduct | Breakdown::ZeroOmega) => {
                 "use GMRES, or another initial guess"
             }
+            Outcome::Breakdown(Breakdown::DependentVectors) => "use other guesses, or none",
             Outcome::Breakdown(Breakdown::Singular) => {
                 "check that the system has a solution; MINRES or LSQR find a least-squares one"
             }

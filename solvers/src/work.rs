@@ -12,6 +12,7 @@ use crate::{LinearOperator, Preconditioner};
 pub(crate) struct Work<'a, V: Value> {
     pub(crate) operator: &'a dyn LinearOperator<V>,
     pub(crate) preconditioner: &'a dyn Preconditioner<V>,
+    ranks: usize,
     /// Times of products and of the preconditioner, if they are measured.
     times: Option<[Duration; 2]>,
 }
@@ -19,7 +20,7 @@ pub(crate) struct Work<'a, V: Value> {
 impl<'a, V: Value> Work<'a, V> {
     /// # Errors
     ///
-    /// If the operator is not square.
+    /// If the operator is not square, or a rank failed.
     pub(crate) fn new(
         operator: &'a dyn LinearOperator<V>,
         preconditioner: &'a dyn Preconditioner<V>,
@@ -28,12 +29,14 @@ impl<'a, V: Value> Work<'a, V> {
         if rows != cols {
             return Err(Error::NotSquare { rows, cols });
         }
-        Ok(Self { operator, preconditioner, times: None })
+        let mut ranks = [1.0];
+        operator.sum_over_ranks(&mut ranks)?;
+        Ok(Self { operator, preconditioner, ranks: ranks[0] as usize, times: None })
     }
 
     /// For operators of any shape, without a preconditioner.
     pub(crate) fn rectangular(operator: &'a dyn LinearOperator<V>, identity: &'a crate::Identity) -> Self {
-        Self { operator, preconditioner: identity, times: None }
+        Self { operator, preconditioner: identity, ranks: 1, times: None }
     }
 
     pub(crate) fn device(&self) -> &Device {
@@ -42,6 +45,18 @@ impl<'a, V: Value> Work<'a, V> {
 
     pub(crate) fn len(&self) -> usize {
         self.operator.nrows()
+    }
+
+    /// Number of ranks that have a part of the vectors.
+    pub(crate) fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    /// Number of rows on all ranks.
+    pub(crate) fn global_len(&self) -> Result<usize> {
+        let mut rows = [self.len() as f64];
+        self.operator.sum_over_ranks(&mut rows)?;
+        Ok(rows[0] as usize)
     }
 
     pub(crate) fn zeros(&self) -> Result<DeviceVec<V>> {

@@ -4,7 +4,12 @@ mod support;
 
 mod amg;
 mod cg;
+mod eigenvalues;
 mod least_squares;
 mod methods;
+mod multi;
 mod outcomes;
 mod pipelined;
+mod preconditioners;
+#[cfg(feature = "distributed")]
+mod ranks;

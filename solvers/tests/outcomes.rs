@@ -1,6 +1,7 @@
 //! The outcome that is named when a system is not solved, or is already.
 
 use evenpath::Csr;
+use evenpath::device::SimulatedOptions;
 use evenpath_solvers::{Breakdown, Error, Identity, Jacobi, Method, Outcome, SolverOptions};
 use evenpath_tests::devices;
 
@@ -191,7 +192,7 @@ fn bad_operands_are_refused() {
             let (mut x, mut long) = (device.zeros(5).unwrap(), device.zeros(6).unwrap());
             assert!(matches!(solver.solve(&long, &mut x), Err(Error::Length { operand: "b", .. })));
             assert!(matches!(solver.solve(&x, &mut long), Err(Error::Length { operand: "x", .. })));
-            let elsewhere = evenpath::Device::simulated(Default::default()).zeros(5).unwrap();
+            let elsewhere = evenpath::Device::simulated(SimulatedOptions::default()).zeros(5).unwrap();
             assert!(solver.solve(&elsewhere, &mut x).is_err());
             for options in [
                 options().with_tolerance(f64::NAN),

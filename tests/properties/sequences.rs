@@ -1,13 +1,16 @@
 //! Primitives on sequences, and vectors.
 
 use bytemuck::Pod;
+use evenpath::cg::CgSteps;
 use evenpath::error::OpError;
 use evenpath::key::{Key, PairValue, Pairs, SortKey};
 use evenpath::operator::{Element, Operator};
 use evenpath::scan::{self, ScanOptions};
 use evenpath::sets::{self, Combine, SetOperation};
 use evenpath::sort::{self, SortOptions};
-use evenpath::{Device, DeviceSlice, DeviceVec, Offset, Scalar, Value, merge, reduce, vector};
+use evenpath::{
+    Device, DeviceDense, DeviceSlice, DeviceVec, Layout, Offset, Scalar, Value, merge, reduce, vector,
+};
 
 use super::operations::{Download, ELEMENTS, OfReal, Run, bytes, download, numbers};
 
@@ -319,4 +322,44 @@ pub(super) fn multiply_in_place<V: Scalar + OfReal>(device: &Device, uploaded: &
 
 pub(super) fn divide_in_place<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     in_place::<V>(device, uploaded, vector::divide_elements_in_place)
+}
+
+/// The same step every time: without the new direction, the scalars before it stay.
+pub(super) fn cg_residual<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let (device, x) = (device.clone(), upload(device, &numbers::<V>(ELEMENTS)));
+    let mut steps = CgSteps::new(&device, 1).expect("scalars");
+    steps.begin(V::from_f64(3.0), V::ONE, V::ZERO, V::ONE).expect("scalars");
+    uploaded();
+    Box::new(move || {
+        let mut r = device.uninitialized(ELEMENTS)?;
+        r.copy_from(&x)?;
+        steps.update_residual(&x, &x, Some(&x), &mut r)?;
+        Ok(download(r))
+    })
+}
+
+/// A matrix of the elements, in three columns.
+fn basis<V: Value>(device: &Device) -> DeviceDense<V> {
+    let elements = upload(device, &numbers::<V>(3 * (ELEMENTS / 3)));
+    DeviceDense::try_new(elements, ELEMENTS / 3, 3, Layout::ColumnMajor).expect("a matrix")
+}
+
+pub(super) fn column_dots<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let (device, basis) = (device.clone(), basis::<V>(device));
+    uploaded();
+    Box::new(move || {
+        let mut dots = device.zeros(3)?;
+        basis.dots_into(&basis.as_vec().slice(..ELEMENTS / 3)?, &mut dots)?;
+        Ok(download(dots))
+    })
+}
+
+pub(super) fn add_columns<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let (device, basis) = (device.clone(), basis::<V>(device));
+    uploaded();
+    Box::new(move || {
+        let mut y = device.zeros(ELEMENTS / 3)?;
+        basis.add_columns(V::ONE, &basis.as_vec().slice(..3)?, &mut y)?;
+        Ok(download(y))
+    })
 }

@@ -1,10 +1,17 @@
 //! Orthonormal vectors of a Krylov space.
 
-use evenpath::{DeviceSlice, DeviceVec, Value};
+use evenpath::{DeviceDense, DeviceSlice, DeviceVec, Value, vector};
 
+use crate::columns::{aligned_columns, column, column_mut};
 use crate::error::Result;
-use crate::scalars::{Batch, Scalars};
-use crate::work::{Work, axpby};
+use crate::work::{Work, divide};
+
+/// Vectors as the columns of a dense matrix, and what makes others orthogonal to them.
+pub(crate) struct Basis<V: Value> {
+    columns: DeviceDense<V>,
+    /// The coefficients of the first and the second pass, and two norms.
+    scalars: DeviceVec<V>,
+}
 
 /// A vector made orthogonal to a basis.
 pub(crate) struct Orthogonalized {
@@ -16,54 +23,95 @@ pub(crate) struct Orthogonalized {
     pub(crate) norm: f64,
 }
 
-/// Makes `w` orthogonal to the basis by classical Gram–Schmidt, twice (Giraud, Langou and Rozložník, Comput. Math.
-/// Appl. 50, 2005). Waits for the device twice.
-pub(crate) fn orthogonalize<V: Value>(
-    work: &Work<V>,
-    scalars: &mut Scalars<V>,
-    basis: &[DeviceVec<V>],
-    w: &mut DeviceSlice<V>,
-) -> Result<Orthogonalized> {
-    let (mut coefficients, before) = project(work, scalars.batch(), basis, w)?;
-    subtract(basis, &coefficients, w)?;
-    let (corrections, norm) = project(work, scalars.batch(), basis, w)?;
-    subtract(basis, &corrections, w)?;
-    for (coefficient, correction) in coefficients.iter_mut().zip(&corrections) {
-        *coefficient += correction;
+impl<V: Value> Basis<V> {
+    /// Allocates `count` vectors.
+    pub(crate) fn new(work: &Work<V>, count: usize) -> Result<Self> {
+        let columns = aligned_columns(work.device(), work.len(), count)?;
+        Ok(Self { columns, scalars: work.device().zeros(2 * count + 2)? })
     }
-    let removed = corrections.iter().fold(0.0_f64, |norm, correction| norm.hypot(*correction));
-    // By Pythagoras, unless that cancels.
-    let norm =
-        if removed > 0.5 * norm { work.norm2(w)? } else { ((norm - removed) * (norm + removed)).sqrt() };
-    Ok(Orthogonalized { coefficients, before, norm })
+
+    /// Replaces vector `at` by `w` / `norm`.
+    pub(crate) fn set(&mut self, at: usize, w: &DeviceSlice<V>, norm: f64) -> Result<()> {
+        let mut column = column_mut(&mut self.columns, at)?;
+        column.copy_from(w)?;
+        divide(&mut column, norm)
+    }
+
+    /// Calls a function with vector `at`.
+    pub(crate) fn with<R>(&self, at: usize, run: impl FnOnce(&DeviceSlice<V>) -> Result<R>) -> Result<R> {
+        run(&*column(&self.columns, at)?)
+    }
+
+    /// Replaces vector `at` by a function.
+    pub(crate) fn write(
+        &mut self,
+        at: usize,
+        run: impl FnOnce(&mut DeviceSlice<V>) -> Result<()>,
+    ) -> Result<()> {
+        run(&mut *column_mut(&mut self.columns, at)?)
+    }
+
+    /// Makes `w` orthogonal to the first `count` vectors by classical Gram–Schmidt, twice (Giraud, Langou and Rozložník,
+    /// Comput. Math. Appl. 50, 2005). On one rank, waits for the device once.
+    pub(crate) fn orthogonalize(
+        &mut self,
+        work: &Work<V>,
+        count: usize,
+        w: &mut DeviceSlice<V>,
+    ) -> Result<Orthogonalized> {
+        let Self { columns, scalars } = self;
+        let norms = 2 * count;
+        vector::norm2_into(w, &mut scalars.slice_mut(norms..=norms)?)?;
+        project(work, columns, w, &mut *scalars.slice_mut(..count)?)?;
+        subtract(columns, &*scalars.slice(..count)?, w)?;
+        vector::norm2_into(w, &mut scalars.slice_mut(norms + 1..norms + 2)?)?;
+        project(work, columns, w, &mut *scalars.slice_mut(count..norms)?)?;
+        subtract(columns, &*scalars.slice(count..norms)?, w)?;
+
+        let read: Vec<f64> =
+            scalars.slice(..norms + 2)?.download()?.iter().map(|value| value.to_f64()).collect();
+        let before = work.operator.norm_over_ranks(read[norms])?;
+        let norm = work.operator.norm_over_ranks(read[norms + 1])?;
+        let (first, second) = (&read[..count], &read[count..norms]);
+        let removed = second.iter().fold(0.0_f64, |norm, correction| norm.hypot(*correction));
+        // By Pythagoras, unless that cancels.
+        let cancels = removed > 0.5 * norm;
+        let norm = if cancels { work.norm2(w)? } else { ((norm - removed) * (norm + removed)).sqrt() };
+        let coefficients = first.iter().zip(second).map(|(first, second)| first + second).collect();
+        Ok(Orthogonalized { coefficients, before, norm })
+    }
+
+    /// y += `scale` · Σ `coefficients`ᵢ · vᵢ.
+    pub(crate) fn add(&mut self, scale: f64, coefficients: &[f64], y: &mut DeviceSlice<V>) -> Result<()> {
+        let values: Vec<V> = coefficients.iter().map(|&coefficient| V::from_f64(coefficient)).collect();
+        let mut on_device = self.scalars.slice_mut(..values.len())?;
+        on_device.copy_from_slice(&values)?;
+        Ok(self.columns.add_columns(V::from_f64(scale), &on_device, y)?)
+    }
 }
 
-/// The inner products of `w` with the vectors of the basis, and its norm, read at once.
+/// The inner products of `w` with leading vectors of the basis, over all ranks.
 fn project<V: Value>(
     work: &Work<V>,
-    mut batch: Batch<V>,
-    basis: &[DeviceVec<V>],
+    columns: &DeviceDense<V>,
     w: &DeviceSlice<V>,
-) -> Result<(Vec<f64>, f64)> {
-    batch.norm2(w)?;
-    for vector in basis {
-        batch.dot(vector, w)?;
-    }
-    let mut values = batch.read_all(work.operator)?;
-    let norm = values.remove(0);
-    Ok((values, norm))
-}
-
-/// w −= Σ `coefficients`ᵢ · `basis`ᵢ.
-fn subtract<V: Value>(basis: &[DeviceVec<V>], coefficients: &[f64], w: &mut DeviceSlice<V>) -> Result<()> {
-    basis.iter().zip(coefficients).try_for_each(|(vector, &coefficient)| axpby(-coefficient, vector, 1.0, w))
-}
-
-/// y += Σ `coefficients`ᵢ · `basis`ᵢ.
-pub(crate) fn add<V: Value>(
-    basis: &[DeviceVec<V>],
-    coefficients: &[f64],
-    y: &mut DeviceSlice<V>,
+    coefficients: &mut DeviceSlice<V>,
 ) -> Result<()> {
-    basis.iter().zip(coefficients).try_for_each(|(vector, &coefficient)| axpby(coefficient, vector, 1.0, y))
+    columns.dots_into(w, coefficients)?;
+    if work.ranks() > 1 {
+        let mut sums: Vec<f64> = coefficients.download()?.iter().map(|value| value.to_f64()).collect();
+        work.operator.sum_over_ranks(&mut sums)?;
+        let sums: Vec<V> = sums.into_iter().map(V::from_f64).collect();
+        coefficients.copy_from_slice(&sums)?;
+    }
+    Ok(())
+}
+
+/// w −= Σ `coefficients`ᵢ · vᵢ.
+fn subtract<V: Value>(
+    columns: &DeviceDense<V>,
+    coefficients: &DeviceSlice<V>,
+    w: &mut DeviceSlice<V>,
+) -> Result<()> {
+    Ok(columns.add_columns(-V::ONE, coefficients, w)?)
 }

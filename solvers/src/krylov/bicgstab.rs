@@ -174,7 +174,7 @@ impl<V: Value> Cycle<V> for Vectors<V> {
         progress: &mut Progress,
     ) -> Result<Option<Breakdown>> {
         // With a residual of norm 1 no square is out of range.
-        let scale = work.norm2(r)?;
+        let scale = progress.residual();
         divide(r, scale)?;
         self.shadow.copy_from(r)?;
         self.p.copy_from(r)?;

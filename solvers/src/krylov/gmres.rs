@@ -2,12 +2,12 @@
 
 use evenpath::{DeviceSlice, DeviceVec, Value};
 
-use super::basis::{add, orthogonalize};
+use super::basis::Basis;
 use super::hessenberg::Hessenberg;
 use crate::driver::{Cycle, Progress, solve};
 use crate::error::Result;
-use crate::scalars::{Scalars, epsilon};
-use crate::work::{Work, divide};
+use crate::scalars::epsilon;
+use crate::work::{Work, axpby};
 use crate::{Breakdown, LinearOperator, Preconditioner, Report, SolverOptions};
 
 /// Generalized minimal residuals for any square A, restarted after
@@ -15,7 +15,7 @@ use crate::{Breakdown, LinearOperator, Preconditioner, Report, SolverOptions};
 /// it makes least is thus that of the system, without the preconditioner.
 ///
 /// It keeps a vector for each step until a restart, and one. A step makes the new vector orthogonal to them, by
-/// Gram–Schmidt twice, and waits for the device twice.
+/// Gram–Schmidt twice, and waits for the device once.
 ///
 /// Sources: Saad and Schultz, SIAM J. Sci. Stat. Comput. 7, 1986; Saad, *Iterative Methods for Sparse Linear Systems*,
 /// 2003, section 9.3.2.
@@ -72,24 +72,23 @@ restarted!(Fgmres, true);
 
 /// The vectors of the Arnoldi process.
 struct Arnoldi<V: Value> {
-    is_flexible: bool,
-    /// Orthonormal vectors, one more than steps until a restart.
-    basis: Vec<DeviceVec<V>>,
-    /// The vectors, preconditioned: all of a flexible method, the last of another.
-    preconditioned: Vec<DeviceVec<V>>,
-    scalars: Scalars<V>,
+    /// Orthonormal vectors.
+    basis: Basis<V>,
+    /// The same, preconditioned, of a flexible method.
+    preconditioned: Option<Basis<V>>,
+    w: DeviceVec<V>,
+    z: DeviceVec<V>,
+    /// Number of steps until a restart.
+    steps: usize,
 }
 
 impl<V: Value> Arnoldi<V> {
     fn new(work: &Work<V>, restart: usize, is_flexible: bool) -> Result<Self> {
-        let mut rows = [work.len() as f64];
-        work.operator.sum_over_ranks(&mut rows)?;
         // The space has no more dimensions.
-        let steps = restart.min(rows[0] as usize).max(1);
-        let zeros = |count: usize| (0..count).map(|_| work.zeros()).collect::<Result<Vec<_>>>();
-        let basis = zeros(steps + 1)?;
-        let preconditioned = zeros(if is_flexible { steps } else { 1 })?;
-        Ok(Self { is_flexible, basis, preconditioned, scalars: Scalars::new(work.device(), steps + 1)? })
+        let steps = restart.min(work.global_len()?).max(1);
+        let basis = Basis::new(work, steps)?;
+        let preconditioned = if is_flexible { Some(Basis::new(work, steps)?) } else { None };
+        Ok(Self { basis, preconditioned, w: work.zeros()?, z: work.zeros()?, steps })
     }
 
     /// Extends the space by a vector. Returns how the steps end, if they do.
@@ -97,31 +96,31 @@ impl<V: Value> Arnoldi<V> {
         &mut self,
         work: &mut Work<V>,
         problem: &mut Hessenberg,
-        step: usize,
+        (step, scale): (usize, f64),
         progress: &mut Progress,
     ) -> Result<Option<End>> {
-        let (basis, rest) = self.basis.split_at_mut(step + 1);
-        let is_last = rest.len() == 1;
-        let w = &mut rest[0];
-        let z = &mut self.preconditioned[if self.is_flexible { step } else { 0 }];
-        work.precondition(&basis[step], z)?;
+        let Self { basis, preconditioned, w, z, steps } = self;
+        basis.with(step, |vector| work.precondition(vector, z))?;
         work.apply(z, w)?;
-        let column = orthogonalize(work, &mut self.scalars, basis, w)?;
+        if let Some(preconditioned) = preconditioned {
+            preconditioned.write(step, |vector| Ok(vector.copy_from(z)?))?;
+        }
+        let column = basis.orthogonalize(work, step + 1, w)?;
         // Nothing but rounding is left of w: the space holds all further vectors.
         let rounding = 16.0 * epsilon::<V>() * column.before;
         let is_invariant = column.norm <= rounding;
         let below = if is_invariant { 0.0 } else { column.norm };
         let is_singular = !problem.push(column.coefficients, below, rounding);
-        if progress.push(problem.residual()) {
+        if progress.push(scale * problem.residual()) {
             return Ok(Some(End::Update));
         }
         if is_singular {
             return Ok(Some(End::Singular));
         }
-        if is_invariant || is_last {
+        if is_invariant || step + 1 == *steps {
             return Ok(Some(End::Update));
         }
-        divide(w, column.norm)?;
+        basis.set(step + 1, w, column.norm)?;
         Ok(None)
     }
 
@@ -129,18 +128,16 @@ impl<V: Value> Arnoldi<V> {
     fn update(
         &mut self,
         work: &mut Work<V>,
-        y: &[f64],
+        (scale, y): (f64, &[f64]),
         x: &mut DeviceSlice<V>,
-        u: &mut DeviceSlice<V>,
     ) -> Result<()> {
-        if self.is_flexible {
-            return add(&self.preconditioned, y, x);
+        if let Some(preconditioned) = &mut self.preconditioned {
+            return preconditioned.add(scale, y, x);
         }
-        u.set_zero()?;
-        add(&self.basis, y, u)?;
-        let z = &mut self.preconditioned[0];
-        work.precondition(u, z)?;
-        add(std::slice::from_ref(z), &[1.0], x)
+        self.w.set_zero()?;
+        self.basis.add(1.0, y, &mut self.w)?;
+        work.precondition(&self.w, &mut self.z)?;
+        axpby(scale, &self.z, 1.0, x)
     }
 }
 
@@ -152,7 +149,7 @@ enum End {
 
 impl<V: Value> Cycle<V> for Arnoldi<V> {
     fn name(&self) -> &'static str {
-        if self.is_flexible { "FGMRES" } else { "GMRES" }
+        if self.preconditioned.is_some() { "FGMRES" } else { "GMRES" }
     }
 
     fn run(
@@ -162,18 +159,18 @@ impl<V: Value> Cycle<V> for Arnoldi<V> {
         r: &mut DeviceSlice<V>,
         progress: &mut Progress,
     ) -> Result<Option<Breakdown>> {
-        let beta = work.norm2(r)?;
-        divide(r, beta)?;
-        self.basis[0].copy_from(r)?;
-        let mut problem = Hessenberg::new(beta);
+        // Preconditioners get vectors of norm about 1, and x the multiple.
+        let scale = progress.residual();
+        self.basis.set(0, r, scale)?;
+        let mut problem = Hessenberg::new(1.0);
         let mut step = 0;
         let end = loop {
-            match self.step(work, &mut problem, step, progress)? {
+            match self.step(work, &mut problem, (step, scale), progress)? {
                 Some(end) => break end,
                 None => step += 1,
             }
         };
-        self.update(work, &problem.solve(), x, r)?;
+        self.update(work, (scale, &problem.solve()), x)?;
         Ok(matches!(end, End::Singular).then_some(Breakdown::Singular))
     }
 }

@@ -159,7 +159,7 @@ impl<V: Value> Cycle<V> for Vectors<V> {
         progress: &mut Progress,
     ) -> Result<Option<Breakdown>> {
         // With a residual of norm 1 no square is out of range.
-        let scale = work.norm2(r)?;
+        let scale = progress.residual();
         divide(r, scale)?;
         self.v[1].copy_from(r)?;
         work.precondition(r, &mut self.z)?;

@@ -137,7 +137,7 @@ impl<V: Value> Cycle<V> for Vectors<V> {
         progress: &mut Progress,
     ) -> Result<Option<Breakdown>> {
         // With a residual of norm 1 no square is out of range.
-        let scale = work.norm2(r)?;
+        let scale = progress.residual();
         divide(r, scale)?;
         work.precondition(r, &mut self.u)?;
         work.apply(&self.u, &mut self.w)?;
