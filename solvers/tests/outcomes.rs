@@ -65,7 +65,11 @@ fn the_limit_of_steps_is_kept() {
                 assert_eq!((report.outcome, report.steps), (Outcome::MaxSteps, most), "{device}: {report}");
                 let residual = relative_residual(&a, &x, &b);
                 assert!((report.residual - residual).abs() <= 1e-12, "{device}: {report}");
-                assert!(most == 0 || (report.history[most] - residual).abs() < 1e-12, "{device}: {report}");
+                assert!(
+                    most == 0 || (report.history[most] - residual).abs() < 1e-12,
+                    "{device}, {:?}, {residual}: {report}",
+                    report.history
+                );
             }
         }
     }
