@@ -1,4 +1,4 @@
-//! Iterative solvers of sparse linear systems, built on [`evenpath`]. All work stays on the device.
+//! Iterative and direct solvers of sparse linear systems, built on [`evenpath`]. The work of iterative methods stays on the device.
 //!
 //! ```
 //! use evenpath::prelude::*;
@@ -18,6 +18,7 @@
 //! ```
 
 mod amg;
+mod direct;
 mod driver;
 mod error;
 mod krylov;
@@ -30,6 +31,7 @@ mod scalars;
 mod work;
 
 pub use amg::{AmgCycle, AmgInfo, AmgLevelInfo, AmgOptions, AmgSetUpMs, AmgSmoother, SmoothedAggregation};
+pub use direct::{DirectBackend, DirectInfo, DirectOptions, DirectSolver, DirectValue, Factorization};
 pub use error::{Error, Result};
 pub use krylov::{BiCgStab, Cg, Fgmres, Gmres, Lsqr, Method, Minres, PipelinedCg, Solver};
 pub use operator::{CsrOperator, LinearOperator};
