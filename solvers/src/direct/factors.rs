@@ -12,6 +12,7 @@ use faer::sparse::linalg::{LuError, SupernodalThreshold};
 use faer::sparse::{FaerError, SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Conj, MatMut, Par, Side};
 
+use super::equilibrate::Scales;
 use super::options::Factorization;
 use super::value::DirectValue;
 use crate::error::{Error, Result};
@@ -28,7 +29,7 @@ pub(super) struct Factors<V: DirectValue> {
 
 /// Analysis of the pattern, and factors.
 enum Kind<V: DirectValue> {
-    Lu { symbolic: SymbolicLu<usize>, numeric: NumericLu<usize, V> },
+    Lu { symbolic: SymbolicLu<usize>, numeric: NumericLu<usize, V>, scales: Option<Scales> },
     Cholesky { symbolic: SymbolicCholesky<usize>, values: Vec<V> },
     Ldlt { symbolic: SymbolicCholesky<usize>, values: Vec<V>, subdiagonal: Vec<V>, order: [Vec<usize>; 2] },
 }
@@ -49,6 +50,7 @@ impl<V: DirectValue> Factors<V> {
             Factorization::Lu => Kind::Lu {
                 symbolic: factorize_symbolic_lu(pattern, Default::default()).map_err(failed)?,
                 numeric: NumericLu::new(),
+                scales: None,
             },
             Factorization::Cholesky => {
                 let symbolic = cholesky(SupernodalThreshold::AUTO)?;
@@ -78,7 +80,10 @@ impl<V: DirectValue> Factors<V> {
         let pattern = SymbolicSparseColMatRef::new_checked(rows, rows, &self.offsets, None, &self.columns);
         let a = SparseColMatRef::new(pattern, values);
         match &mut self.kind {
-            Kind::Lu { symbolic, numeric } => {
+            Kind::Lu { symbolic, numeric, scales } => {
+                let (new_scales, scaled) = Scales::new(&self.offsets, &self.columns, values);
+                *scales = Some(new_scales);
+                let a = SparseColMatRef::new(pattern, scaled.as_slice());
                 let mut memory = memory(symbolic.factorize_numeric_lu_scratch::<V>(par, Default::default()))?;
                 let stack = MemStack::new(&mut memory);
                 match symbolic.factorize_numeric_lu(numeric, a, par, stack, Default::default()) {
@@ -127,24 +132,28 @@ impl<V: DirectValue> Factors<V> {
 
     /// Replaces right-hand sides, column by column, by the solutions.
     pub(super) fn solve(&self, x: &mut [V], columns: usize) -> Result<()> {
-        let par = Par::rayon(0);
-        let x = MatMut::from_column_major_slice_mut(x, self.offsets.len() - 1, columns);
+        let (par, rows) = (Par::rayon(0), self.offsets.len() - 1);
+        let matrix = |x| MatMut::from_column_major_slice_mut(x, rows, columns);
         match &self.kind {
-            Kind::Lu { symbolic, numeric } => {
+            Kind::Lu { symbolic, numeric, scales } => {
                 let mut memory = memory(symbolic.solve_transpose_in_place_scratch::<V>(columns, par))?;
-                let factors = LuRef::new_unchecked(symbolic, numeric);
-                factors.solve_transpose_in_place_with_conj(Conj::No, x, par, MemStack::new(&mut memory));
+                let (stack, factors) = (MemStack::new(&mut memory), LuRef::new_unchecked(symbolic, numeric));
+                scales.iter().for_each(|scales| x.chunks_exact_mut(rows).for_each(|b| scales.scale_rows(b)));
+                factors.solve_transpose_in_place_with_conj(Conj::No, matrix(x), par, stack);
+                scales
+                    .iter()
+                    .for_each(|scales| x.chunks_exact_mut(rows).for_each(|x| scales.scale_columns(x)));
             }
             Kind::Cholesky { symbolic, values } => {
                 let mut memory = memory(symbolic.solve_in_place_scratch::<V>(columns, par))?;
                 let factors = LltRef::new(symbolic, values);
-                factors.solve_in_place_with_conj(Conj::No, x, par, MemStack::new(&mut memory));
+                factors.solve_in_place_with_conj(Conj::No, matrix(x), par, MemStack::new(&mut memory));
             }
             Kind::Ldlt { symbolic, values, subdiagonal, order: [forward, inverse] } => {
                 let mut memory = memory(symbolic.solve_in_place_scratch::<V>(columns, par))?;
                 let order = faer::perm::PermRef::new_checked(forward, inverse, subdiagonal.len());
                 let factors = IntranodeLbltRef::new(symbolic, values, subdiagonal, order);
-                factors.solve_in_place_with_conj(Conj::No, x, par, MemStack::new(&mut memory));
+                factors.solve_in_place_with_conj(Conj::No, matrix(x), par, MemStack::new(&mut memory));
             }
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 mod check;
 mod engine;
+mod equilibrate;
 mod factors;
 mod host;
 mod info;
