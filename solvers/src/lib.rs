@@ -1,4 +1,4 @@
-//! Iterative solvers of sparse linear systems, built on [`evenpath`]. All work stays on the device.
+//! Iterative and direct solvers of sparse linear systems, built on [`evenpath`]. The work of iterative methods stays on the device.
 //!
 //! ```
 //! use evenpath::prelude::*;
@@ -20,6 +20,7 @@
 mod amg;
 mod chebyshev;
 mod columns;
+mod direct;
 mod driver;
 mod error;
 mod gauss_seidel;
@@ -39,6 +40,7 @@ mod work;
 
 pub use amg::{AmgCycle, AmgInfo, AmgLevelInfo, AmgOptions, AmgSetUpMs, AmgSmoother, SmoothedAggregation};
 pub use chebyshev::Chebyshev;
+pub use direct::{DirectBackend, DirectInfo, DirectOptions, DirectSolver, DirectValue, Factorization};
 pub use error::{Error, Result};
 pub use gauss_seidel::SymmetricGaussSeidel;
 pub use incomplete::{IncompleteCholesky, IncompleteLu};

@@ -4,6 +4,7 @@ mod support;
 
 mod amg;
 mod cg;
+mod direct;
 mod eigenvalues;
 mod least_squares;
 mod methods;
