@@ -17,14 +17,14 @@ use std::time::Instant;
 use evenpath::error::MatrixError;
 use evenpath::{Csr, Device, DeviceCsr};
 use evenpath_solvers::{
-    Chebyshev, CsrOperator, Identity, IncompleteCholesky, IncompleteLu, Jacobi, LinearOperator, Method,
-    Preconditioner, Report, SolverOptions, SymmetricGaussSeidel,
+    AmgOptions, Chebyshev, CsrOperator, Identity, IncompleteCholesky, IncompleteLu, Jacobi, LinearOperator,
+    Method, Preconditioner, Report, SmoothedAggregation, SolverOptions, SymmetricGaussSeidel,
 };
 
 use support::Options;
 
 const OPTIONS: [&str; 4] = ["method", "preconditioner", "tolerance", "max-steps"];
-const PRECONDITIONERS: &str = "none, jacobi, gauss-seidel, ilu, ic, chebyshev";
+const PRECONDITIONERS: &str = "none, jacobi, gauss-seidel, ilu, ic, chebyshev, amg";
 
 fn main() -> ExitCode {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/data/bcsstk16.mtx.gz");
@@ -107,6 +107,7 @@ fn preconditioner<'a>(
         "ilu" => Box::new(IncompleteLu::new(a)?),
         "ic" => Box::new(IncompleteCholesky::new(a)?),
         "chebyshev" => Box::new(Chebyshev::new(operator, &Identity, 4)?),
+        "amg" => Box::new(SmoothedAggregation::new(a, AmgOptions::default())?),
         _ => return Err(format!("unknown preconditioner `{name}`; known names are {PRECONDITIONERS}").into()),
     })
 }

@@ -13,6 +13,8 @@ use crate::entry::Entry;
 /// Requirements of this crate and its kernels on scalars. They cannot be named outside the crate, so the
 /// public traits are sealed.
 mod sealed {
+    use evenpath_kernels::absolute::Absolute;
+    use evenpath_kernels::triangular::Coefficient;
     use evenpath_simt::WidenTo;
 
     /// Type in memory, converted to `C` for arithmetic.
@@ -72,8 +74,8 @@ mod sealed {
     }
 
     /// Type of arithmetic in kernels, real or complex, with absolute values of type `R`.
-    pub trait KernelScalar<R>: evenpath_kernels::absolute::Absolute<Magnitude = R> {}
-    impl<V: evenpath_kernels::absolute::Absolute> KernelScalar<V::Magnitude> for V {}
+    pub trait KernelScalar<R>: Absolute<Magnitude = R> + Coefficient<Part = R> {}
+    impl<V: Absolute + Coefficient<Part = V::Magnitude>> KernelScalar<V::Magnitude> for V {}
 
     /// Type of arithmetic in kernels.
     pub trait KernelValue:

@@ -4,7 +4,7 @@ use evenpath::coo::Duplicates;
 use evenpath::ell::{Ell, PaddingLimit, SlicedEll, SlicedEllOptions};
 use evenpath::error::MatrixError;
 use evenpath::hyb::HybOptions;
-use evenpath::{Coo, Csr, Device, DeviceDense, HiSparse, Layout, RealStorage, hisparse};
+use evenpath::{Complex, Coo, Csr, Device, DeviceDense, HiSparse, Layout, RealStorage, hisparse};
 use faer::sparse::{SparseRowMat, SymbolicSparseRowMat};
 use nalgebra_sparse::{CooMatrix, CsrMatrix};
 use ndarray::{Array2, ShapeBuilder, array, s};
@@ -188,6 +188,48 @@ fn infinite_and_nan_values_round_trip() -> Result<(), MatrixError> {
     assert!(refused::<Csr<f64>>(beyond).starts_with("inf at position 1 of 1 values"));
     let null = r#"{"rows":1,"cols":1,"row_offsets":[0,1],"column_indices":[0],"values":[null]}"#;
     assert!(refused::<Csr<f64>>(null).contains("null"));
+    Ok(())
+}
+
+/// Complex values are pairs, as `num-complex` writes them; positions of parts that are not finite count parts.
+#[test]
+fn complex_values_round_trip() -> Result<(), MatrixError> {
+    let z = Complex::new;
+    let finite = Csr::from_triplets(2, 3, [(0, 2, z(0.5, -0.0)), (1, 0, z(1e300, 2.0))])?;
+    let text = serde_json::to_string(&finite).unwrap();
+    assert!(text.contains(r#""values":[[0.5,-0.0],[1e+300,2.0]]"#), "{text}");
+    assert_eq!(round_trip(&finite), finite);
+    assert_eq!(round_trip(&finite.to_coo()?), finite.to_coo()?);
+    let wide = finite.clone().try_into_offsets::<u64>().unwrap();
+    assert_eq!(round_trip(&wide), wide);
+    let empty: Csr<Complex<f32>> = Csr::from_triplets(0, 4, [])?;
+    assert_eq!(round_trip(&empty), empty);
+
+    let values = [z(f64::NAN, 1.0), z(2.0, f64::INFINITY), z(f64::NEG_INFINITY, f64::NAN)];
+    let entries = values.iter().enumerate().map(|(column, &value)| (0, column, value));
+    let a = Csr::from_triplets(1, 3, entries)?;
+    let text = serde_json::to_string(&a).unwrap();
+    let positions =
+        r#"{"numbers":[[0.0,1.0],[2.0,0.0],[0.0,0.0]],"nan":[0,5],"infinity":[3],"negative_infinity":[4]}"#;
+    assert!(text.contains(positions), "{text}");
+    for found in [round_trip(&a).values(), round_trip(&a.to_coo()?).values()] {
+        for (found, value) in found.iter().zip(&values) {
+            let same = |found: f64, part: f64| found == part || (found.is_nan() && part.is_nan());
+            assert!(same(found.re, value.re) && same(found.im, value.im), "{found}, not {value}");
+        }
+    }
+    // Numbers of f32 are not rounded twice.
+    let single = Csr::from_triplets(1, 2, [(0, 0, Complex::new(7.038_531e-26_f32, f32::NAN))])?;
+    assert_eq!(round_trip(&single).values()[0].re.to_bits(), 0x15ae_43fd);
+
+    let beyond = text.replace("[3]", "[6]");
+    let message = refused::<Csr<Complex<f64>>>(&beyond);
+    assert!(message.starts_with("inf at position 6 of 6 parts of values"), "{message}");
+    for invalid in ["[1.0]", "1.0", "[1.0,2.0,3.0]", "[null,1.0]"] {
+        let text =
+            format!(r#"{{"rows":1,"cols":1,"row_offsets":[0,1],"column_indices":[0],"values":[{invalid}]}}"#);
+        assert!(!refused::<Csr<Complex<f64>>>(&text).is_empty());
+    }
     Ok(())
 }
 

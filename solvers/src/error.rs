@@ -13,6 +13,10 @@ pub enum Error {
     /// A device failed, or has too little memory.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// A rank failed.
+    #[cfg(feature = "distributed")]
+    #[error(transparent)]
+    Distributed(#[from] evenpath_distributed::Error),
     /// A matrix is invalid.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
@@ -79,6 +83,63 @@ pub enum Error {
     /// New values are those of another pattern.
     #[error("the matrix has another pattern than that of the set-up")]
     OtherPattern,
+    /// A factorization found no pivot.
+    #[error("row {row} has no pivot: the matrix is singular")]
+    ZeroPivot {
+        /// The row.
+        row: usize,
+    },
+    /// A Cholesky factorization found a pivot that is not positive.
+    #[error("the pivot of row {row} is not positive: the matrix is not positive definite")]
+    NotPositiveDefinite {
+        /// The row.
+        row: usize,
+    },
+    /// A matrix that must be symmetric is not.
+    #[error("the entries at ({row}, {col}) and ({col}, {row}) differ, but the matrix must be symmetric")]
+    NotSymmetric {
+        /// The row of the first such entry.
+        row: usize,
+        /// Its column.
+        col: usize,
+    },
+    /// A factorization solves no system.
+    #[error(
+        "the matrix is singular to working precision, or the factorization is unstable: a test system has the relative residual {residual:.1e}, and refinement changed its solution by {correction:.1e}"
+    )]
+    Singular {
+        /// The relative residual after a step of iterative refinement.
+        residual: f64,
+        /// The relative change of the solution by that step.
+        correction: f64,
+    },
+    /// The last update of a factorization failed.
+    #[error("there is no factorization, because the last update failed")]
+    NotFactorized,
+    /// A dense matrix has the wrong layout.
+    #[error("{operand} is row-major, but must be column-major")]
+    RowMajor {
+        /// The operand's name.
+        operand: &'static str,
+    },
+    /// A library that is opened at run time was not found.
+    #[error("{library} was not found: {reason}. {remedy}")]
+    NoLibrary {
+        /// The library's name.
+        library: &'static str,
+        /// The reason.
+        reason: String,
+        /// How to get it, or do without.
+        remedy: &'static str,
+    },
+    /// Another library failed.
+    #[error("{library}: {reason}")]
+    Library {
+        /// The library's name.
+        library: &'static str,
+        /// Its error.
+        reason: String,
+    },
     /// The operator cannot multiply by its transpose.
     #[error("the operator has no transpose")]
     NoTranspose,

@@ -1,4 +1,4 @@
-//! Iterative solvers of sparse linear systems, built on [`evenpath`]. All work stays on the device.
+//! Iterative and direct solvers of sparse linear systems, built on [`evenpath`]. The work of iterative methods stays on the device.
 //!
 //! ```
 //! use evenpath::prelude::*;
@@ -20,6 +20,7 @@
 mod amg;
 mod chebyshev;
 mod columns;
+mod direct;
 mod driver;
 mod error;
 mod gauss_seidel;
@@ -30,6 +31,8 @@ mod operator;
 mod options;
 mod plot;
 mod preconditioner;
+#[cfg(feature = "distributed")]
+mod ranks;
 mod report;
 mod scalars;
 mod single_precision;
@@ -37,6 +40,7 @@ mod work;
 
 pub use amg::{AmgCycle, AmgInfo, AmgLevelInfo, AmgOptions, AmgSetUpMs, AmgSmoother, SmoothedAggregation};
 pub use chebyshev::Chebyshev;
+pub use direct::{DirectBackend, DirectInfo, DirectOptions, DirectSolver, DirectValue, Factorization};
 pub use error::{Error, Result};
 pub use gauss_seidel::SymmetricGaussSeidel;
 pub use incomplete::{IncompleteCholesky, IncompleteLu};
@@ -46,6 +50,8 @@ pub use krylov::{
 pub use operator::{CsrOperator, LinearOperator};
 pub use options::SolverOptions;
 pub use preconditioner::{Identity, Jacobi, Preconditioner};
+#[cfg(feature = "distributed")]
+pub use ranks::DistributedOperator;
 pub use report::{Breakdown, Outcome, Report, Times};
 pub use single_precision::SinglePrecision;
 

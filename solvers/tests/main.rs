@@ -4,6 +4,7 @@ mod support;
 
 mod amg;
 mod cg;
+mod direct;
 mod eigenvalues;
 mod injected_failures;
 mod least_squares;
@@ -12,3 +13,5 @@ mod multi;
 mod outcomes;
 mod pipelined;
 mod preconditioners;
+#[cfg(feature = "distributed")]
+mod ranks;

@@ -1,5 +1,6 @@
 //! Matrices of complex values.
 
+mod coo;
 mod files;
 mod matrices;
 mod spadd;

@@ -1,6 +1,8 @@
 //! Incomplete factorizations, on every device.
 
+mod blocks;
 mod cholesky;
+mod complex;
 mod lu;
 mod matrices;
 mod refused;

@@ -1,8 +1,8 @@
-//! Solutions of triangular systems, and incomplete factorizations.
+//! Solutions of triangular systems, incomplete factorizations, inverses of blocks, and colors.
 
 use evenpath::factorization::{Ic0Plan, Ilu0Plan};
 use evenpath::triangular::{TriangularMethod, TriangularOptions};
-use evenpath::{Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout};
+use evenpath::{Complex, Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout, graph};
 
 use super::drive::{Numbers, drive, drive_in};
 
@@ -86,5 +86,43 @@ fn incomplete_factorizations() {
         },
         |(factor, _, _)| values(factor).expect("download"),
         |(factor, a, plan)| plan.factorize_into(a, factor).map(|()| vec![]),
+    );
+}
+
+#[test]
+fn conjugate_transposes() {
+    let options = TriangularOptions::default().with_conjugate_transposed(true);
+    drive(
+        "a solve with the conjugate transpose",
+        |device| {
+            let i = Complex::new(0.0, 1.0);
+            let entries = (0..50).flat_map(|row| [(row, row, 3.0 + i), (row, row / 3, i)]);
+            let a: Csr<Complex<f64>> = Csr::from_triplets(50, 50, entries).expect("inside");
+            (device.upload(&a).expect("upload"), device.upload(&[i; 50]).expect("upload"))
+        },
+        |(_, x)| x.download().expect("download").into_iter().flat_map(|x| [x.re, x.im]).collect(),
+        |(a, x)| a.plan_triangular_solve(options)?.solve_in_place(Complex::new(1.0, 0.0), x).map(|()| vec![]),
+    );
+}
+
+#[test]
+fn inverses_and_colors() {
+    drive(
+        "inverses of blocks",
+        |device| {
+            let a = symmetric(device).download().expect("download");
+            device.upload(&a.to_bsr(3).expect("blocks")).expect("upload")
+        },
+        |_| vec![],
+        |a| Ok(a.invert_diagonal_blocks()?.download()?.values().to_vec()),
+    );
+    drive(
+        "colors",
+        symmetric,
+        |_| vec![],
+        |a| {
+            let coloring = graph::color(a)?;
+            Ok(coloring.colors.download()?.into_iter().map(f64::from).collect())
+        },
     );
 }

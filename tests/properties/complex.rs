@@ -1,8 +1,10 @@
 //! Operations on complex matrices.
 
+use evenpath::factorization::{Ic0Plan, Ilu0Plan};
 use evenpath::spgemm::SpgemmOptions;
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::SpmvOptions;
+use evenpath::triangular::TriangularOptions;
 use evenpath::{Complex, Csr, Device, DeviceCsr, DeviceDense, Layout, Offset};
 use evenpath_tests::{ComplexValue, complex, complex_vector};
 
@@ -24,6 +26,52 @@ fn complex_matrix<V: ComplexValue, O: Offset>(device: &Device) -> DeviceCsr<V, O
     };
     let a = Csr::try_new(rows, cols, offsets, columns, complex_vector::<V>(values.len(), 1));
     device.upload(&a.expect("valid")).expect("upload")
+}
+
+/// Uploads the sum of a diagonal and a matrix with small values.
+fn upload_system<V: ComplexValue, O: Offset>(device: &Device) -> DeviceCsr<V, O> {
+    let a = complex_matrix::<V, O>(device).download().expect("download");
+    let entries = a.iter().map(|(row, column, value)| (row, column, complex::<V>(0.01, 0.02) * value));
+    let diagonal = (0..a.nrows()).map(|row| (row, row, complex(2.0, 0.0)));
+    let a = Csr::<V>::from_triplets(a.nrows(), a.ncols(), entries.chain(diagonal)).expect("inside");
+    device.upload(&a.try_into_offsets::<O>().expect("few")).expect("upload")
+}
+
+pub(super) fn complex_solve<V: ComplexValue, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = upload_system::<V, O>(device);
+    let b = device.upload(&complex_vector::<V>(a.nrows(), 2)).expect("upload");
+    uploaded();
+    let options = TriangularOptions::default().with_conjugate_transposed(true);
+    let plan = a.plan_triangular_solve(options).expect("plan");
+    product(device, a.nrows(), b, move |b, x| plan.solve(V::ONE, b, x))
+}
+
+pub(super) fn complex_lu_into<V: ComplexValue, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
+    let a = upload_system::<V, O>(device);
+    uploaded();
+    let plan = Ilu0Plan::new(&a).expect("plan");
+    let factors = plan.factorize(&a).expect("factors");
+    Box::new(move || {
+        plan.factorize_into(&a, &factors)?;
+        Ok(download_csr(factors.clone()))
+    })
+}
+
+pub(super) fn complex_cholesky_into<V: ComplexValue, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
+    let a = upload_system::<V, O>(device);
+    uploaded();
+    let plan = Ic0Plan::new(&a).expect("plan");
+    let factor = plan.factorize(&a).expect("a factor");
+    Box::new(move || {
+        plan.factorize_into(&a, &factor)?;
+        Ok(download_csr(factor.clone()))
+    })
 }
 
 pub(super) fn complex_spmv<V: ComplexValue, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {

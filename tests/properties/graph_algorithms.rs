@@ -60,3 +60,11 @@ pub(super) fn k_core<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn Fn
         Ok(Box::new(move || bytes(&cores)))
     })
 }
+
+pub(super) fn color<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let edges = edges::<V, O>(device, uploaded);
+    Box::new(move || {
+        let coloring = graph::color(&edges)?;
+        Ok(Box::new(move || bytes(&coloring.colors.download().expect("a download"))))
+    })
+}

@@ -19,7 +19,7 @@ pub(super) fn download_csr<V: Entry, O: Offset>(matrix: DeviceCsr<V, O>) -> Down
     })
 }
 
-fn download_coo<V: Value>(matrix: DeviceCoo<V>) -> Download {
+fn download_coo<V: Scalar>(matrix: DeviceCoo<V>) -> Download {
     Box::new(move || {
         let matrix = matrix.download().expect("a download");
         [bytes(matrix.row_indices()), bytes(matrix.column_indices()), bytes(matrix.values())].concat()
@@ -187,8 +187,8 @@ pub(super) fn add_once<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn 
     Box::new(move || Ok(download_csr(a.spadd(V::ONE, &a, V::from_f64(0.3))?)))
 }
 
-pub(super) fn to_coo<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    let a = device.upload(&matrix::<V, O>()).expect("upload");
+pub(super) fn to_coo<V: Scalar + OfReal, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&V::matrix::<O>()).expect("upload");
     uploaded();
     Box::new(move || Ok(download_coo(a.to_coo()?)))
 }

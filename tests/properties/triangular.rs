@@ -1,4 +1,4 @@
-//! Solutions of triangular systems, and incomplete factorizations.
+//! Solutions of triangular systems, incomplete factorizations, and inverses of blocks.
 
 use evenpath::factorization::{Ic0Plan, Ilu0Plan};
 use evenpath::triangular::{TriangularMethod, TriangularOptions, TriangularPlan};
@@ -60,6 +60,16 @@ pub(super) fn solve_many<V: Value, O: Offset>(device: &Device, uploaded: &mut dy
         let mut x = device.zeros_dense(rows, COLUMNS, Layout::ColumnMajor)?;
         plan.solve_many(V::ONE, &b, &mut x)?;
         Ok(Box::new(move || bytes(&x.download().expect("a download"))))
+    })
+}
+
+pub(super) fn invert_blocks<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = upload::<V, O>(device).download().expect("download");
+    let a = device.upload(&a.to_bsr(3).expect("blocks")).expect("upload");
+    uploaded();
+    Box::new(move || {
+        let inverses = a.invert_diagonal_blocks()?;
+        Ok(Box::new(move || bytes(inverses.download().expect("a download").values())))
     })
 }
 

@@ -73,6 +73,49 @@ fn check<S: Defined<V>, V: Sample, O: Offset>(device: &Device, a: &Csr<V, O>, sh
     assert!(c.download().expect("download") == product, "{what}: {:?}, not {product:?}", c.download());
 }
 
+/// Checks C = AB and C = C + AB in host memory, by rows.
+fn check_on_host<S: Defined<V>, V: Sample, O: Offset>(a: &Csr<V, O>, columns: usize) {
+    let Oracle { zero, plus, times } = S::oracle();
+    let (b, old) = (samples::<S, V>(11, a.ncols() * columns), samples::<S, V>(5, a.nrows() * columns));
+    let element = |row: usize, column: usize| {
+        let entries = a.row(row).expect("a row");
+        let product = |(of_a, value)| times(value, b[of_a as usize * columns + column]);
+        entries.iter().map(product).fold(zero, plus)
+    };
+    let product: Vec<V> = (0..a.nrows())
+        .flat_map(|row| (0..columns).map(move |column| (row, column)))
+        .map(|(row, column)| element(row, column))
+        .collect();
+    let sum: Vec<V> = old.iter().zip(&product).map(|(&old, &product)| plus(old, product)).collect();
+    let mut c = old;
+    a.add_spmm_over::<S>(columns, &b, &mut c).expect("a product");
+    assert!(c == sum, "{}, {columns} columns, {a:?}: {c:?}, not {sum:?}", S::NAME);
+    a.view().spmm_over::<S>(columns, &b, &mut c).expect("a product");
+    assert!(c == product, "{}, {columns} columns, {a:?}: {c:?}, not {product:?}", S::NAME);
+}
+
+fn all_rows_on_host<S: Defined<V>, V: Sample>((): ()) {
+    for columns in [0, 1, 3, 129] {
+        check_on_host::<S, V, u32>(&unsorted::<S, V, u32>(40, &[0, 3, 0, 1, 300, 0, 0, 17, 2, 0]), columns);
+        check_on_host::<S, V, u64>(&unsorted::<S, V, u64>(0, &[0; 3]), columns);
+        check_on_host::<S, V, u64>(&unsorted::<S, V, u64>(5, &[]), columns);
+    }
+}
+
+#[test]
+fn products_in_host_memory() {
+    for_each_semiring!(all_rows_on_host(()));
+    let a = Csr::from_triplets(2, 3, [(0, 0, 1.0)]).expect("inside");
+    let mut c = [7.0; 4];
+    let error = a.spmm_over::<MinPlus>(2, &[1.0; 5], &mut c).expect_err("B is short");
+    assert!(matches!(error, OpError::Length { operand: "B", len: 5, needed: 6 }), "{error}");
+    let error = a.add_spmm_over::<MinPlus>(2, &[1.0; 6], &mut c[..3]).expect_err("C is short");
+    assert!(matches!(error, OpError::Length { operand: "C", len: 3, needed: 4 }), "{error}");
+    let error = a.spmm_over::<MinPlus>(usize::MAX, &[1.0; 6], &mut c).expect_err("too many columns");
+    assert!(matches!(error, OpError::Length { operand: "B", .. }), "{error}");
+    assert_eq!(c.to_vec(), [7.0; 4]);
+}
+
 const SHAPES: [Shape; 3] = [
     Shape { columns: 3, b: Layout::RowMajor, c: Layout::ColumnMajor, gap: 0 },
     Shape { columns: 33, b: Layout::ColumnMajor, c: Layout::RowMajor, gap: 1 },

@@ -1,5 +1,6 @@
 //! Solutions of triangular systems, on every device.
 
+mod complex;
 mod graphs;
 mod matrices;
 mod oracle;

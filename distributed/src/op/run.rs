@@ -1,10 +1,11 @@
 //! Common parts of the runs of plans: their factors, and the buffers that one run at a time uses.
 
-use evenpath::{Factor, Value};
+use evenpath::error::{DeviceError, OpError};
+use evenpath::{DeviceSlice, Factor, Value};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::Rank;
 use crate::error::{Error, Result};
+use crate::{Rank, RowPartition};
 
 /// Returns α and β if the rank's device can use them. A run that refuses them has sent nothing, so the ranks
 /// stay in step.
@@ -15,6 +16,21 @@ pub(super) fn factors<'f, V: Value>(
 ) -> Result<(Factor<'f, V>, Factor<'f, V>)> {
     let device = rank.device();
     Ok((alpha.into().check(device, "alpha")?, beta.into().check(device, "beta")?))
+}
+
+/// Checks a rank's part of a vector with this partition.
+pub(super) fn check_part<V: Value>(
+    operand: &'static str,
+    part: &DeviceSlice<V>,
+    rank: &Rank,
+    partition: &RowPartition,
+) -> Result<()> {
+    if !part.device().is_same(rank.device()) {
+        let (left, right) = (part.device().to_string(), rank.device().to_string());
+        return Err(DeviceError::DifferentDevices { left, right }.into());
+    }
+    let (len, needed) = (part.len(), partition.len(rank.index()) as usize);
+    if len == needed { Ok(()) } else { Err(OpError::Length { operand, len, needed }.into()) }
 }
 
 /// Buffers of a plan, which one run at a time uses.

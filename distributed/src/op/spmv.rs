@@ -4,11 +4,11 @@ use std::fmt;
 
 use evenpath::spmv::SpmvOptions;
 use evenpath::vector::Positions;
-use evenpath::{DeviceDense, DeviceVec, Factor, Value, spmv};
+use evenpath::{DeviceDense, DeviceSlice, DeviceVec, Factor, Value, spmv};
 
 use super::cut_row;
 use super::info::{Costs, DistributedSpmvPlanInfo};
-use super::run::{Exclusive, factors};
+use super::run::{Exclusive, check_part, factors};
 use crate::error::Result;
 use crate::halo::{ExchangeInfo, HaloExchange};
 use crate::{DistributedCsr, DistributedVec};
@@ -91,18 +91,50 @@ impl<V: Value> DistributedSpmvPlan<V> {
         let rank = self.matrix.rank();
         x.check_operand("x", rank, self.matrix.col_partition())?;
         y.check_operand("y", rank, self.matrix.row_partition())?;
-        let (alpha, beta) = factors(rank, alpha, beta)?;
+        self.multiply(factors(rank, alpha, beta)?, x.local(), y.local_mut())
+    }
+
+    /// Computes y = `alpha`·A·x + `beta`·y like [`run`](Self::run) for vectors of which each rank passes its part, on its device: as many
+    /// elements of x as it has columns, and of y as it has rows.
+    ///
+    /// # Errors
+    ///
+    /// If a part has another length or is on another device; also those of [`run`](Self::run).
+    pub fn run_local<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<()> {
+        let rank = self.matrix.rank();
+        check_part("x", x, rank, self.matrix.col_partition())?;
+        check_part("y", y, rank, self.matrix.row_partition())?;
+        self.multiply(factors(rank, alpha, beta)?, x, y)
+    }
+
+    /// The matrix.
+    pub fn matrix(&self) -> &DistributedCsr<V> {
+        &self.matrix
+    }
+
+    fn multiply(
+        &self,
+        (alpha, beta): (Factor<V>, Factor<V>),
+        x: &DeviceSlice<V>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<()> {
+        let rank = self.matrix.rank();
         let SpmvBuffers { partial, exchange, sums } = &mut *self.buffers.take(rank)?;
-        exchange.pack(x.local())?;
-        let sent = exchange
-            .beside(HaloExchange::send, || Ok(self.local.run(alpha, x.local(), beta, y.local_mut())?))?;
+        exchange.pack(x)?;
+        let sent = exchange.beside(HaloExchange::send, || Ok(self.local.run(alpha, x, beta, y)?))?;
         let halo = exchange.receive(&sent)?;
         let sum = |sum: &mut DeviceDense<V>| {
             let Some([local, non_local]) = &self.cut_row else { return Ok(()) };
-            local.run(alpha, x.local(), V::ZERO, sum.as_mut_slice())?;
+            local.run(alpha, x, V::ZERO, sum.as_mut_slice())?;
             Ok(non_local.run(alpha, halo.as_vec(), V::ONE, sum.as_mut_slice())?)
         };
-        cut_row::add_sums(sums.as_mut(), y.local_mut(), sum, |y| {
+        cut_row::add_sums(sums.as_mut(), y, sum, |y| {
             self.non_local.run(alpha, halo.as_vec(), V::ZERO, partial)?;
             Ok(self.boundary.add(partial, y)?)
         })?;

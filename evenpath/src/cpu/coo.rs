@@ -1,18 +1,18 @@
 //! `y = alpha A x + y` for COO matrices sorted by row.
 
-use crate::{Value, parallel};
+use crate::{Scalar, parallel};
 
 /// Number of entries per task. The same on every machine, because the positions of cuts determine the
 /// rounding of sums.
 const INTERVAL: usize = 1 << 14;
 
 /// Computes `y = beta y`.
-pub(crate) fn scale<V: Value>(beta: V, y: &mut [V]) {
+pub(crate) fn scale<V: Scalar>(beta: V, y: &mut [V]) {
     parallel::parts_mut(y, INTERVAL, |_, y| y.iter_mut().for_each(|y| *y = beta * *y));
 }
 
 /// Computes `y = alpha A x + y`, with A given as rows, columns and values, sorted by row.
-pub(crate) fn add_coo<V: Value>(
+pub(crate) fn add_coo<V: Scalar>(
     (rows, columns, values): (&[u32], &[u32], &[V]),
     alpha: V,
     x: &[V],

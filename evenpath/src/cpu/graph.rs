@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use evenpath_kernels::graph::NO_VERTEX;
+use evenpath_kernels::graph::{NO_VERTEX, color_priority};
 
 use crate::matrix::CsrView;
 use crate::{Offset, Value};
@@ -82,6 +82,30 @@ fn root(labels: &mut [u32], mut vertex: u32) -> u32 {
         vertex = next;
     }
     vertex
+}
+
+/// Returns the color of each vertex: the least that no neighbor of a smaller priority has.
+pub(crate) fn color<O: Offset>(offsets: &[O], columns: &[u32]) -> Vec<u32> {
+    let vertices = offsets.len() - 1;
+    let mut order = super::iota(vertices as u32);
+    order.sort_unstable_by_key(|&vertex| color_priority(vertex));
+    let mut colors = vec![NO_VERTEX; vertices];
+    // The last vertex that had a neighbor of each color.
+    let mut taken_by = Vec::new();
+    for vertex in order {
+        for &neighbor in neighbors(offsets, columns, vertex) {
+            if let Some(last) = taken_by.get_mut(colors[neighbor as usize] as usize) {
+                *last = vertex;
+            }
+        }
+        let free = taken_by.iter().position(|&last| last != vertex);
+        let color = free.unwrap_or(taken_by.len());
+        if color == taken_by.len() {
+            taken_by.push(NO_VERTEX);
+        }
+        colors[vertex as usize] = color as u32;
+    }
+    colors
 }
 
 /// Returns the core number of each vertex of a symmetric graph (Batagelj, Zaveršnik, "An O(m) algorithm for cores decomposition of

@@ -34,7 +34,7 @@ pub(crate) use bsr::{BsrArrays, BsrTiles};
 pub(crate) use coo::{add_coo, scale};
 pub(crate) use coordinates::{coordinate_keys, first_pair, scaled, split_coordinates};
 pub(crate) use ell::{PaddedRows, gather, spmv_padded};
-pub(crate) use factorization::{FactorizedRows, factorize_cholesky, factorize_lu};
+pub(crate) use factorization::{FactorizedRows, factorize_cholesky, factorize_lu, invert_blocks};
 pub(crate) use merge::{merge_keys, merge_pairs};
 pub(crate) use reduce::{reduce, reduce_rows, row_heads};
 pub(crate) use scan::{scan, scan_from, segmented_scan};

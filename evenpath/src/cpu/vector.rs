@@ -138,7 +138,7 @@ pub(super) fn update<V: Value>(y: &mut V, alpha: V, sum: V, beta: V) {
 /// power of two.
 #[allow(clippy::inline_always)] // needs the caller's instructions
 #[inline(always)]
-pub(super) fn sum_by_halves<V: Value>(sums: &mut [V]) -> V {
+pub(super) fn sum_by_halves<V: Scalar>(sums: &mut [V]) -> V {
     let mut half = sums.len() / 2;
     while half > 0 {
         for lane in 0..half {

@@ -11,8 +11,9 @@ use crate::operand::check::check_product;
 use crate::operand::{Factor, OpError};
 use crate::policy::COO_INTERVAL;
 use crate::sequence::combine::with_numbers;
+use crate::sequence::scale::scale;
 use crate::sequence::vector;
-use crate::{Coo, Value, cpu};
+use crate::{Coo, Scalar, cpu};
 
 /// A matrix of coordinates in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.
 ///
@@ -30,12 +31,12 @@ use crate::{Coo, Value, cpu};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct DeviceCoo<V: Value> {
+pub struct DeviceCoo<V: Scalar> {
     arrays: Arc<DeviceCooArrays<V>>,
 }
 
 /// Arrays of a valid matrix, sorted by row, and workspace that products keep between launches.
-struct DeviceCooArrays<V: Value> {
+struct DeviceCooArrays<V: Scalar> {
     rows: usize,
     cols: usize,
     row_indices: DeviceVec<u32>,
@@ -45,7 +46,7 @@ struct DeviceCooArrays<V: Value> {
     carries: Mutex<Carries<V>>,
 }
 
-impl<V: Value> DeviceCooArrays<V> {
+impl<V: Scalar> DeviceCooArrays<V> {
     /// The matrix as a kernel argument.
     fn view(&self) -> GlobalCoo<V> {
         GlobalCoo {
@@ -58,7 +59,7 @@ impl<V: Value> DeviceCooArrays<V> {
 }
 
 /// One element per interval, on devices that run kernels.
-struct Carries<V: Value> {
+struct Carries<V: Scalar> {
     rows: DeviceVec<u32>,
     sums: DeviceVec<V>,
 }
@@ -70,7 +71,7 @@ fn intervals(entries: usize) -> usize {
 
 /// The matrix is sorted by row; the entries of a row keep their order. Beside it there are 4 bytes plus a
 /// value per 512 entries.
-impl<V: Value> Upload for Coo<V> {
+impl<V: Scalar> Upload for Coo<V> {
     type OnDevice = DeviceCoo<V>;
 
     fn upload_to(&self, device: &Device) -> Result<DeviceCoo<V>, DeviceError> {
@@ -88,7 +89,7 @@ impl<V: Value> Upload for Coo<V> {
     }
 }
 
-impl<V: Value> DeviceCoo<V> {
+impl<V: Scalar> DeviceCoo<V> {
     /// Creates a matrix from the arrays of a valid one, sorted by row.
     pub(crate) fn from_valid(
         (rows, cols): (usize, usize),
@@ -172,7 +173,7 @@ impl<V: Value> DeviceCoo<V> {
     ) -> Result<(), OpError> {
         with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
             self.check(x, y)?;
-            vector::scale(beta, y)?;
+            scale(beta, y)?;
             // After y was set to zero, rows that end in an interval are stored without being added.
             self.add_product(alpha, x, if beta == V::ZERO { V::ZERO } else { V::ONE }, y)
         })
@@ -239,7 +240,7 @@ impl<V: Value> DeviceCoo<V> {
     }
 }
 
-impl<V: Value> fmt::Debug for DeviceCoo<V> {
+impl<V: Scalar> fmt::Debug for DeviceCoo<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols, nnz, device) = (self.nrows(), self.ncols(), self.nnz(), self.device());
         write!(f, "DeviceCoo<{}>({rows} x {cols}, {nnz} entries, on {device})", V::NAME)

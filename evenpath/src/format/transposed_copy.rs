@@ -8,14 +8,15 @@ use super::DeviceCsr;
 use super::csr::DevicePattern;
 use super::transpose::{Transpose, check_countable, transpose};
 use super::values::{CopyState, ValueCopy};
-use crate::device::{DeviceKind, DeviceVec};
+use crate::device::{DeviceError, DeviceKind, DeviceSlice, DeviceVec};
 use crate::operand::OpError;
-use crate::sequence::vector;
+use crate::sequence::{complex, vector};
 use crate::{CsrView, Offset, Scalar, cpu};
 
 /// The transpose of a matrix. Its values are those of the matrix when it is [`current`](Self::current).
 pub(crate) struct TransposedCopy<V: Scalar, O: Offset> {
     transpose: Transpose<V, O>,
+    is_conjugated: bool,
     state: Mutex<CopyState>,
 }
 
@@ -24,30 +25,52 @@ impl<V: Scalar, O: Offset> ValueCopy<V> for TransposedCopy<V, O> {
         let mut state = self.state.lock();
         let Transpose { matrix, permutation } = &self.transpose;
         matrix.shared_values().write(|own| {
-            if let (Some(values), Some(permutation), Some(own)) =
-                (values.host_slice(), permutation.host_slice(), own.host_slice_mut())
-            {
-                cpu::copy_at(values, permutation, own);
-                return Ok(());
-            }
-            // SAFETY: the permutation's elements are the indices of the matrix's nonzeros, each of which has a
-            // value, there and in the transpose; all are on the matrix's device.
-            unsafe { vector::gather_into(values, permutation, own) }
+            gather(values, permutation, own)?;
+            if self.is_conjugated { complex::conjugate(own) } else { Ok(()) }
         })?;
         state.refreshed(values, version);
         Ok(())
     }
 }
 
+/// Copies the values of a matrix to those of its transpose.
+fn gather<V: Scalar>(
+    values: &DeviceVec<V>,
+    permutation: &DeviceVec<u32>,
+    own: &mut DeviceSlice<V>,
+) -> Result<(), DeviceError> {
+    if let (Some(values), Some(permutation), Some(own)) =
+        (values.host_slice(), permutation.host_slice(), own.host_slice_mut())
+    {
+        cpu::copy_at(values, permutation, own);
+        return Ok(());
+    }
+    // SAFETY: the permutation's elements are the indices of the matrix's nonzeros, each of which has a value, there and in the
+    // transpose; all are on the matrix's device.
+    unsafe { vector::gather_into(values, permutation, own) }
+}
+
 impl<V: Scalar, O: Offset> TransposedCopy<V, O> {
     /// Transposes a matrix.
     pub(crate) fn new(matrix: &DeviceCsr<V, O>) -> Result<Arc<Self>, OpError> {
+        Self::made(matrix, false)
+    }
+
+    /// Transposes a matrix, and conjugates its values; real ones stay.
+    pub(crate) fn conjugated(matrix: &DeviceCsr<V, O>) -> Result<Arc<Self>, OpError> {
+        Self::made(matrix, V::IS_COMPLEX)
+    }
+
+    fn made(matrix: &DeviceCsr<V, O>, is_conjugated: bool) -> Result<Arc<Self>, OpError> {
         let values = matrix.values_now();
         let transpose = match matrix.device().kind() {
             DeviceKind::Cpu => transpose_on_cpu(matrix, &values)?,
             DeviceKind::Simulated | DeviceKind::Cuda(_) => transpose(matrix, &values)?,
         };
-        let copy = Arc::new(Self { transpose, state: Mutex::new(values.copy_state()) });
+        if is_conjugated {
+            transpose.matrix.conjugate()?;
+        }
+        let copy = Arc::new(Self { transpose, is_conjugated, state: Mutex::new(values.copy_state()) });
         let weak: Weak<Self> = Arc::downgrade(&copy);
         matrix.shared_values().follow(weak);
         Ok(copy)

@@ -8,11 +8,12 @@
 //! | [`count_triangles`] | triangles |
 //! | [`pagerank`] | the ranks of pages by their links |
 //! | [`k_core`] | the core number of each vertex |
+//! | [`color`] | colors of vertices, different for neighbors |
 //!
 //! All run on every device. Kernels that go along edges have equal numbers of edges per thread, whatever the degrees. Results are
 //! the same on all devices and in every run, except for the rounding of ranks. Where values do not count, any stored entry is an
 //! edge, an explicit zero too. The functions wait for the device after each step, so a
-//! [graph of launches](crate::device::Graph) cannot have them. Results are in host memory.
+//! [graph of launches](crate::device::Graph) cannot have them. Results are in host memory, but for colors.
 //!
 //! ```
 //! use evenpath::graph::{self, BfsOptions};
@@ -29,6 +30,7 @@
 
 mod bfs;
 mod check;
+mod color;
 mod components;
 mod core;
 mod frontier;
@@ -38,6 +40,7 @@ mod triangles;
 
 pub use self::core::k_core;
 pub use bfs::{Bfs, BfsDirection, BfsOptions, NO_VERTEX, bfs};
+pub use color::{Coloring, color};
 pub use components::connected_components;
 pub use pagerank::{Pagerank, PagerankOptions, pagerank};
 pub use sssp::sssp;

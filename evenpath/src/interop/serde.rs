@@ -7,16 +7,24 @@ use serde::de::Error;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::serde_values::{SerdeValues, serialize_scale};
+use super::serde_values::{Parts, ReadValue, SerdeValues, WriteValue, serialize_scale};
 use crate::scale::Scale;
-use crate::{Bsr, Coo, Csr, Ell, HiSparse, Hyb, Offset, RealStorage, RowOrder, SlicedEll, Value};
+use crate::{
+    Bsr, Coo, Csr, Ell, HiSparse, Hyb, Offset, RealStorage, RowOrder, Scalar, SlicedEll, Storage, Value,
+};
 
 /// An array, borrowed for writing, owned after reading.
 type Array<'a, T> = Cow<'a, [T]>;
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename = "Csr")]
-struct CsrArrays<'a, V: RealStorage, O: Clone> {
+#[serde(
+    rename = "Csr",
+    bound(
+        serialize = "V: Parts + WriteValue, O: Offset + Serialize",
+        deserialize = "V: Parts + ReadValue<'de>, O: Offset + Deserialize<'de>"
+    )
+)]
+struct CsrArrays<'a, V: Storage, O: Clone> {
     rows: usize,
     cols: usize,
     row_offsets: Array<'a, O>,
@@ -24,7 +32,7 @@ struct CsrArrays<'a, V: RealStorage, O: Clone> {
     values: SerdeValues<'a, V>,
 }
 
-impl<V: RealStorage + Serialize, O: Offset + Serialize> Serialize for Csr<V, O> {
+impl<V: Parts + WriteValue, O: Offset + Serialize> Serialize for Csr<V, O> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let arrays = CsrArrays {
             rows: self.nrows(),
@@ -37,7 +45,7 @@ impl<V: RealStorage + Serialize, O: Offset + Serialize> Serialize for Csr<V, O> 
     }
 }
 
-impl<'de, V: RealStorage + Deserialize<'de>, O: Offset + Deserialize<'de>> Deserialize<'de> for Csr<V, O> {
+impl<'de, V: Parts + ReadValue<'de>, O: Offset + Deserialize<'de>> Deserialize<'de> for Csr<V, O> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let arrays = CsrArrays::deserialize(deserializer)?;
         let CsrArrays { rows, cols, row_offsets, column_indices, values } = arrays;
@@ -82,8 +90,11 @@ impl<'de, V: Value + Deserialize<'de>, O: Offset + Deserialize<'de>> Deserialize
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename = "Coo")]
-struct CooArrays<'a, V: RealStorage> {
+#[serde(
+    rename = "Coo",
+    bound(serialize = "V: Parts + WriteValue", deserialize = "V: Parts + ReadValue<'de>")
+)]
+struct CooArrays<'a, V: Storage> {
     rows: usize,
     cols: usize,
     row_indices: Array<'a, u32>,
@@ -91,7 +102,7 @@ struct CooArrays<'a, V: RealStorage> {
     values: SerdeValues<'a, V>,
 }
 
-impl<V: Value + Serialize> Serialize for Coo<V> {
+impl<V: Scalar + Parts + WriteValue> Serialize for Coo<V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let arrays = CooArrays {
             rows: self.nrows(),
@@ -104,7 +115,7 @@ impl<V: Value + Serialize> Serialize for Coo<V> {
     }
 }
 
-impl<'de, V: Value + Deserialize<'de>> Deserialize<'de> for Coo<V> {
+impl<'de, V: Scalar + Parts + ReadValue<'de>> Deserialize<'de> for Coo<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let CooArrays { rows, cols, row_indices, column_indices, values } =
             CooArrays::deserialize(deserializer)?;

@@ -196,6 +196,12 @@ pub enum OpError {
         /// The first such row.
         row: usize,
     },
+    /// A block on the diagonal has no inverse.
+    #[error("the block on the diagonal is singular: there is no pivot in row {row}")]
+    Singular {
+        /// The first such row of the matrix.
+        row: usize,
+    },
     /// The shift of a factorization is negative, infinite or no number.
     #[error("the shift of the diagonal is {shift}, but must be finite and not negative")]
     Shift {

@@ -47,7 +47,7 @@ pub(crate) fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)
 const SPMV_ADAPTIVE: &[TableLine] = &[
     entry(ScalarType::F32, 0, 128, 8),
     entry(ScalarType::F64, 0, 128, 12),
-    entry(ScalarType::C32, 0, 128, 12),
+    entry(ScalarType::C32, 0, 128, 8),
     entry(ScalarType::C64, 0, 128, 6),
 ];
 

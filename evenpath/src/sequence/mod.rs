@@ -12,6 +12,7 @@ mod precision;
 pub(crate) mod radix_sort;
 pub mod reduce;
 pub(crate) mod row_marks;
+pub(crate) mod scale;
 pub mod scan;
 mod segmented_radix_sort;
 pub mod sets;

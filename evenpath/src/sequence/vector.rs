@@ -17,7 +17,7 @@ use evenpath_kernels::norm::{FinishNorm, Norm, SUMS};
 use evenpath_kernels::update::Update;
 use evenpath_kernels::vector::{
     AddAt, Axpby, DivideElements, DivideInPlace, Dot, FinishDot, Gather, GatherIndices, Iota,
-    MultiplyElements, MultiplyInPlace, Scale,
+    MultiplyElements, MultiplyInPlace,
 };
 
 use evenpath_simt::kernel::Kernel;
@@ -331,25 +331,6 @@ pub fn norm2_into<V: Value>(x: &DeviceSlice<V>, result: &mut DeviceSlice<V>) -> 
 /// The update y = α·(…) + βy as a kernel argument.
 pub(crate) fn update<V: Scalar>(alpha: V, beta: V, y: &mut DeviceSlice<V>) -> Update<V> {
     Update { y: y.as_global_mut(), alpha, beta }
-}
-
-/// Computes y = `beta`·y; if `beta` is zero, y becomes zero without being read. There are fewer than 2³²
-/// elements, like in all vectors of matrices.
-pub(crate) fn scale<V: Value>(beta: V, y: &mut DeviceSlice<V>) -> Result<(), DeviceError> {
-    if beta == V::ZERO {
-        return y.set_zero();
-    }
-    if beta == V::ONE {
-        return Ok(());
-    }
-    if let Some(y) = y.host_slice_mut() {
-        cpu::scale(beta, y);
-        return Ok(());
-    }
-    let launch = y.device().kernel().threads(y.len())?;
-    let kernel = Scale { y: y.as_global_mut(), len: y.len() as u32, beta };
-    // SAFETY: the view is of y, of this device, and buffers are freed in the stream's order.
-    unsafe { launch.launch(kernel) }
 }
 
 /// Adds the `addends` to the elements of y at the first of `positions`, whose number is the one element of

@@ -1,13 +1,15 @@
-use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut};
 
 use super::rows::{FactorRows, WarpRow};
 use crate::block::waiting::TURN_WORDS;
+use crate::triangular::Coefficient;
 use crate::Offset;
 
 kernel! {
-    /// Factorizes the lower triangle of a symmetric matrix incompletely, Cholesky without fill: A ≈ L·Lᵀ (Meijerink, van der Vorst,
+    /// Factorizes the lower triangle of a Hermitian matrix incompletely, Cholesky without fill: A ≈ L·Lᴴ (Meijerink, van der Vorst,
     /// 1977). One warp per row.
-    pub struct FactorizeCholesky<V: Float, O: Offset> {
+    pub struct FactorizeCholesky<V: Coefficient, O: Offset> {
         /// The rows of L.
         pub rows: FactorRows<O>,
         /// The values of the matrix.
@@ -21,10 +23,14 @@ kernel! {
     }
     shared: TURN_WORDS * 4;
     body: FactorizeCholesky::factorize::<BLOCK>;
-    entry: factorization_cholesky_{V}_{O} in factorization_{V}: V in [f32, f64], O in [u32, u64], 128 x 1;
+    entries: {
+        factorization_cholesky_{V}_{O} in factorization_{V}: V in [f32, f64], O in [u32, u64], 128 x 1;
+        factorization_cholesky_{V}_{O} in factorization_{V}:
+            V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 128 x 1;
+    }
 }
 
-impl<V: Float, O: Offset> FactorizeCholesky<V, O> {
+impl<V: Coefficient, O: Offset> FactorizeCholesky<V, O> {
     #[device]
     fn factorize<const BLOCK: usize>(self, mut arena: Arena) {
         let Some(own) = self.rows.draw::<BLOCK>(arena.take(TURN_WORDS)) else { return };
@@ -37,16 +43,15 @@ impl<V: Float, O: Offset> FactorizeCholesky<V, O> {
         }
         let squares = sum(own.begin, own.diagonal, |at| {
             let value = self.factor.load(at);
-            value * value
+            value * value.conjugate()
         });
         if thread::lane() == 0 {
             let pivot = self.diagonal * self.matrix.load(begin + (own.diagonal - own.begin)) - squares;
-            // Not for NaN either.
-            let is_positive = pivot > V::ZERO;
-            if !is_positive {
+            // Not positive for NaN either.
+            if !pivot.is_positive() {
                 self.rows.note_breakdown(own.row);
             }
-            self.factor.store(own.diagonal, pivot.sqrt());
+            self.factor.store(own.diagonal, pivot.real_root());
         }
         self.rows.complete(own);
     }
@@ -60,13 +65,13 @@ impl<V: Float, O: Offset> FactorizeCholesky<V, O> {
         let product = sum(begin, diagonal, |at| {
             let found = self.rows.find(self.rows.column(at), own.begin, entry);
             if found < entry {
-                self.factor.load(at) * self.factor.load(found)
+                self.factor.load(at).conjugate() * self.factor.load(found)
             } else {
                 V::ZERO
             }
         });
         if thread::lane() == 0 {
-            self.factor.store(entry, (value - product) / self.factor.load(diagonal));
+            self.factor.store(entry, (value - product).divided_by(self.factor.load(diagonal)));
         }
         warp::sync(warp::FULL);
     }
@@ -74,7 +79,7 @@ impl<V: Float, O: Offset> FactorizeCholesky<V, O> {
 
 /// Returns the sum of a term for each entry: every 32nd for each lane, and then those of the lanes.
 #[device(track_caller)]
-fn sum<V: Float>(begin: usize, end: usize, term: impl Fn(usize) -> V) -> V {
+fn sum<V: Coefficient>(begin: usize, end: usize, term: impl Fn(usize) -> V) -> V {
     let mut sum = V::ZERO;
     let mut at = begin + thread::lane() as usize;
     while at < end {

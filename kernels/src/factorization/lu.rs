@@ -1,13 +1,15 @@
-use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut};
 
 use super::rows::{FactorRows, WarpRow};
 use crate::block::waiting::TURN_WORDS;
+use crate::triangular::Coefficient;
 use crate::Offset;
 
 kernel! {
     /// Factorizes a matrix incompletely, LU without fill: in each row, the entries below the diagonal are those of L, whose diagonal
     /// is 1, and the others those of U (Saad, *Iterative Methods for Sparse Linear Systems*, 2003, section 10.3.2). One warp per row.
-    pub struct FactorizeLu<V: Float, O: Offset> {
+    pub struct FactorizeLu<V: Coefficient, O: Offset> {
         /// The rows.
         pub rows: FactorRows<O>,
         /// The values of the matrix.
@@ -19,10 +21,14 @@ kernel! {
     }
     shared: TURN_WORDS * 4;
     body: FactorizeLu::factorize::<BLOCK>;
-    entry: factorization_lu_{V}_{O} in factorization_{V}: V in [f32, f64], O in [u32, u64], 128 x 1;
+    entries: {
+        factorization_lu_{V}_{O} in factorization_{V}: V in [f32, f64], O in [u32, u64], 128 x 1;
+        factorization_lu_{V}_{O} in factorization_{V}:
+            V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 128 x 1;
+    }
 }
 
-impl<V: Float, O: Offset> FactorizeLu<V, O> {
+impl<V: Coefficient, O: Offset> FactorizeLu<V, O> {
     #[device]
     fn factorize<const BLOCK: usize>(self, mut arena: Arena) {
         let Some(own) = self.rows.draw::<BLOCK>(arena.take(TURN_WORDS)) else { return };
@@ -51,7 +57,7 @@ impl<V: Float, O: Offset> FactorizeLu<V, O> {
         self.rows.wait(row, own);
         let (_, diagonal) = self.rows.bounds(row as usize);
         let end = self.rows.pattern.row_offsets.load(row as usize + 1).to_usize();
-        let factor = self.factors.load(entry) / self.factors.load(diagonal);
+        let factor = self.factors.load(entry).divided_by(self.factors.load(diagonal));
         // All lanes have loaded the entry before one of them stores it.
         warp::sync(warp::FULL);
         if thread::lane() == 0 {

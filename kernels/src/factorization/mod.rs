@@ -2,10 +2,12 @@
 //!
 //! A warp has one row. Products are not fused with sums, so that the CPU gives the same bits.
 
+mod blocks;
 mod cholesky;
 mod lu;
 mod rows;
 
+pub use blocks::InvertBlocks;
 pub use cholesky::FactorizeCholesky;
 pub use lu::FactorizeLu;
 pub use rows::FactorRows;

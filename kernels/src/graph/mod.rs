@@ -5,12 +5,14 @@
 //! depends on that order.
 
 mod bfs;
+mod color;
 mod components;
 mod frontier;
 mod peel;
 mod relax;
 
 pub use bfs::{BfsPull, BfsPush, NO_VERTEX};
+pub use color::{color_priority, ColorPriorities, ColorVertices};
 pub use components::{HookEdges, JumpLabels};
 pub use frontier::{Frontier, NextFrontier};
 pub use peel::{ListLowDegrees, PeelEdges, RowDegrees};

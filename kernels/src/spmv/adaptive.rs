@@ -92,7 +92,7 @@ kernel! {
     entries: {
         spmv_adaptive_rows_{V}_{O} in spmv_adaptive: (V, N, R) in [(f32, 8, 0), (f64, 12, 8)], O in [u32, u64], 128 x N resident R;
         spmv_adaptive_rows_{V}_{O} in spmv_adaptive_{V}:
-            (V, N, R) in [(Complex<f32> as c32, 12, 8), (Complex<f64> as c64, 6, 8)], O in [u32, u64], 128 x N resident R;
+            (V, N, R) in [(Complex<f32> as c32, 8, 8), (Complex<f64> as c64, 6, 6)], O in [u32, u64], 128 x N resident R;
         spmv_adaptive_rows_{V}_u32_{B} in spmv_block_sizes: V in [f32, f64], O = u32, B in [128, 256, 512, 1024], B x 1;
     }
 }

@@ -1,5 +1,7 @@
-use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Global, GlobalMut};
 
+use super::coefficient::Coefficient;
 use super::triangle::{pieces_of, SortedTriangle};
 use crate::factor::Factor;
 use crate::unroll::unroll;
@@ -10,7 +12,7 @@ const AT_ONCE: usize = 4;
 
 kernel! {
     /// Solves the units of consecutive steps, each after the one before: several steps by one block, or one by any number.
-    pub struct SolveLevels<V: Float, O: Offset> {
+    pub struct SolveLevels<V: Coefficient, O: Offset> {
         /// The triangle.
         pub triangle: SortedTriangle<O>,
         /// The column indices of the matrix.
@@ -36,10 +38,14 @@ kernel! {
     }
     shared: 0;
     body: SolveLevels::solve::<BLOCK>;
-    entry: triangular_solve_levels_{V}_{O} in triangular_{V}: V in [f32, f64], O in [u32, u64], 512 x 1;
+    entries: {
+        triangular_solve_levels_{V}_{O} in triangular_{V}: V in [f32, f64], O in [u32, u64], 512 x 1;
+        triangular_solve_levels_{V}_{O} in triangular_{V}:
+            V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 512 x 1;
+    }
 }
 
-impl<V: Float, O: Offset> SolveLevels<V, O> {
+impl<V: Coefficient, O: Offset> SolveLevels<V, O> {
     #[device]
     fn solve<const BLOCK: usize>(self, _: Arena) {
         let log = self.lanes.trailing_zeros();
@@ -87,7 +93,7 @@ impl<V: Float, O: Offset> SolveLevels<V, O> {
         }
         let rest = self.alpha.get() * self.b.load(unit as usize) - sum;
         let diagonal = entries.diagonal((begin, len));
-        let element = if is_unit == 0 { rest / self.values.load(diagonal) } else { rest };
+        let element = if is_unit == 0 { rest.divided_by(self.values.load(diagonal)) } else { rest };
         self.x.store(unit as usize, element);
     }
 

@@ -1,6 +1,7 @@
-use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{device, kernel, parameters, warp, Aligned16, Arena, Element, Float, Global, GlobalMut};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, kernel, parameters, warp, Aligned16, Arena, Global, GlobalMut};
 
+use super::coefficient::Coefficient;
 use super::triangle::{pieces_of, SortedTriangle};
 use crate::block::waiting::{compute_rows, RowLane, Turn, WaitingRow, TURN_WORDS};
 use crate::factor::Factor;
@@ -12,7 +13,7 @@ const AT_ONCE: usize = 4;
 
 parameters! {
     /// Right-hand sides and solutions of systems with one matrix.
-    pub struct Systems<V: Float> {
+    pub struct Systems<V: Coefficient> {
         /// The right-hand sides; they may be where the solutions are.
         pub b: GlobalMut<V>,
         /// Output: the solutions.
@@ -34,8 +35,8 @@ parameters! {
 
 kernel! {
     /// Solves triangular systems in one launch: each ticket has as many units, in their order, as the block has groups of lanes, and
-    /// `ITEMS` systems. Elements of solutions, and sums of pieces, are passed on as the complements of their bits; zero is none.
-    pub struct SolveByTickets<V: Float, O: Offset> {
+    /// `ITEMS` systems. Elements of solutions, and sums of pieces, are passed on as [words](Coefficient).
+    pub struct SolveByTickets<V: Coefficient, O: Offset> {
         /// The triangle.
         pub triangle: SortedTriangle<O>,
         /// The column indices of the matrix.
@@ -44,9 +45,9 @@ kernel! {
         pub values: Global<V>,
         /// The systems.
         pub systems: Systems<V>,
-        /// Two halves, of which each has a word for each unit and system, their number rounded up to a multiple of `ITEMS`. One is
+        /// Two halves, of which each has the words of each unit and system, their number rounded up to a multiple of `ITEMS`. One is
         /// zero before the launch. The launch zeroes the other, which the launch after it uses.
-        pub passed: GlobalMut<V>,
+        pub passed: GlobalMut<<V as Coefficient>::Part>,
         /// Tickets drawn by all launches with the same two halves and grid.
         pub drawn: GlobalMut<u64>,
         /// Lanes of a unit: a power of two up to 32.
@@ -57,10 +58,14 @@ kernel! {
     entries: {
         triangular_solve_by_tickets_{V}_{O} in triangular_{V}: V in [f32, f64], O in [u32, u64], 128 x 1;
         triangular_solve_systems_by_tickets_{V}_{O} in triangular_{V}: V in [f32, f64], O in [u32, u64], 128 x 4;
+        triangular_solve_by_tickets_{V}_{O} in triangular_{V}:
+            V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 128 x 1;
+        triangular_solve_systems_by_tickets_{V}_{O} in triangular_{V}:
+            V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 128 x 2;
     }
 }
 
-impl<V: Float, O: Offset> SolveByTickets<V, O> {
+impl<V: Coefficient, O: Offset> SolveByTickets<V, O> {
     #[device]
     fn solve<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let turn = Turn::draw(self.drawn, arena.take(TURN_WORDS));
@@ -75,8 +80,8 @@ impl<V: Float, O: Offset> SolveByTickets<V, O> {
             columns: self.column_indices.skip(0),
             values: self.values,
             systems: self.systems,
-            passed: self.passed.skip((half * groups + group) as usize * count * ITEMS),
-            next: self.passed.skip(((1 - half) * groups + group) as usize * count * ITEMS),
+            passed: self.passed.skip((half * groups + group) as usize * count * ITEMS * V::PARTS),
+            next: self.passed.skip(((1 - half) * groups + group) as usize * count * ITEMS * V::PARTS),
             first: group * ITEMS as u32,
             of,
             kind: Kind::Piece,
@@ -137,15 +142,15 @@ enum Kind {
 }
 
 /// A lane's part of a unit, of which it sums every `lanes`-th entry, for the systems starting at `first`.
-struct UnitSum<V: Float, const ITEMS: usize> {
+struct UnitSum<V: Coefficient, const ITEMS: usize> {
     /// The unit's entries.
     columns: Global<u32>,
     values: Global<V>,
     systems: Systems<V>,
     /// Words of this group of systems.
-    passed: GlobalMut<V>,
+    passed: GlobalMut<V::Part>,
     /// Words of the next launch.
-    next: GlobalMut<V>,
+    next: GlobalMut<V::Part>,
     first: u32,
     of: RowLane,
     kind: Kind,
@@ -166,7 +171,7 @@ struct UnitSum<V: Float, const ITEMS: usize> {
     sums: [V; ITEMS],
 }
 
-impl<V: Float, const ITEMS: usize> UnitSum<V, ITEMS> {
+impl<V: Coefficient, const ITEMS: usize> UnitSum<V, ITEMS> {
     /// Returns whether the unit has an entry so far after the first at hand.
     #[device]
     fn has(&self, item: usize) -> bool {
@@ -206,7 +211,7 @@ impl<V: Float, const ITEMS: usize> UnitSum<V, ITEMS> {
         unroll!(for item in 0..AT_ONCE {
             if self.has(item) {
                 unroll!(for system in 0..ITEMS {
-                    let element = V::from_bits(!self.seen[item][system].to_bits());
+                    let element = self.seen[item][system].of_words();
                     let term = if self.first_piece == 0 { self.factors[item] * element } else { element };
                     self.sums[system] += term;
                 });
@@ -223,14 +228,9 @@ impl<V: Float, const ITEMS: usize> UnitSum<V, ITEMS> {
             let element = match self.kind {
                 Kind::Piece => sums[system],
                 Kind::UnitRow => rest,
-                Kind::Row => rest / self.pivot,
+                Kind::Row => rest.divided_by(self.pivot),
             };
-            let word = V::from_bits(!element.to_bits());
-            // A NaN of ones alone becomes another NaN.
-            let word = if is_none(word) { V::from_bits(1) } else { word };
-            let place = self.unit * ITEMS + system;
-            self.passed.atomic_store(place, word, Ordering::Relaxed, Scope::Device);
-            self.next.store(place, V::from_bits(0));
+            element.pass_on(self.passed, self.next, self.unit * ITEMS + system);
             let column = self.first as usize + system;
             if self.kind != Kind::Piece && column < columns as usize {
                 x.store(self.unit * x_row_stride as usize + column * x_column_stride as usize, element);
@@ -239,13 +239,7 @@ impl<V: Float, const ITEMS: usize> UnitSum<V, ITEMS> {
     }
 }
 
-/// Returns whether a word is that of an element that was not passed on.
-#[device]
-fn is_none<V: Element<Words = u64>>(word: V) -> bool {
-    word.to_bits() == 0
-}
-
-impl<V: Float, const ITEMS: usize> WaitingRow for UnitSum<V, ITEMS> {
+impl<V: Coefficient, const ITEMS: usize> WaitingRow for UnitSum<V, ITEMS> {
     #[device]
     fn advance(&mut self) {
         if self.at >= self.len {
@@ -255,11 +249,11 @@ impl<V: Float, const ITEMS: usize> WaitingRow for UnitSum<V, ITEMS> {
         unroll!(for item in 0..AT_ONCE {
             if self.has(item) {
                 unroll!(for system in 0..ITEMS {
-                    if is_none(self.seen[item][system]) {
+                    if self.seen[item][system].is_none() {
                         let place = self.needed[item] as usize * ITEMS + system;
-                        let word = self.passed.atomic_load(place, Ordering::Relaxed, Scope::Device);
-                        are_there &= !is_none(word);
-                        self.seen[item][system] = word;
+                        let words = self.seen[item][system].look(self.passed, place);
+                        are_there &= !words.is_none();
+                        self.seen[item][system] = words;
                     }
                 });
             }

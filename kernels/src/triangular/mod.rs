@@ -6,11 +6,13 @@
 
 mod by_levels;
 mod by_tickets;
+mod coefficient;
 mod levels;
 mod triangle;
 
 pub use by_levels::SolveLevels;
 pub use by_tickets::{SolveByTickets, Systems};
+pub use coefficient::Coefficient;
 pub use levels::FindLevels;
 pub use triangle::{
     pieces_of, FindTriangle, FindZeroPivots, NumberPieces, OrderTriangle, SortedTriangle, TriangleEntries,

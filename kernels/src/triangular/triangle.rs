@@ -1,6 +1,7 @@
 //! The entries of a matrix's triangle, and their rows in the order of levels.
 
 use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Element, Global, GlobalMut};
 
 use crate::block::search::partition_point;
@@ -234,7 +235,11 @@ kernel! {
     }
     shared: 0;
     body: FindZeroPivots::find::<BLOCK>;
-    entry: triangular_find_zero_pivots_{V}_{O} in triangular: V in [f32, f64], O in [u32, u64], 256 x 1;
+    entries: {
+        triangular_find_zero_pivots_{V}_{O} in triangular: V in [f32, f64], O in [u32, u64], 256 x 1;
+        triangular_find_zero_pivots_{V}_{O} in triangular_{V}:
+            V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 256 x 1;
+    }
 }
 
 impl<V: Element, O: Offset> FindZeroPivots<V, O> {

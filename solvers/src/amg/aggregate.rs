@@ -10,7 +10,7 @@ use evenpath::{Device, DeviceCsr, DeviceSlice, DeviceVec, Value, vector, vector:
 use crate::error::Result;
 
 /// State of a node in the set, above all priorities.
-const IN_SET: f64 = (1_u64 << 33) as f64;
+const IN_SET: f64 = (1_u64 << 50) as f64;
 /// Number of rounds before the host looks for the first time: fewer are hardly ever enough.
 const FIRST_ROUNDS: usize = 4;
 

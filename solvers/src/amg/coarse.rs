@@ -111,19 +111,21 @@ mod tests {
 
     #[test]
     fn of_singular_matrices_the_regular_part_is_inverted() {
-        // Two paths without a boundary, the second scaled, and a zero row.
-        let (n, path) = (6, [(0, 1, 1.0), (1, 2, 1.0), (3, 4, 1e-6)]);
-        let mut a = vec![0.0; n * n];
-        for (u, v, weight) in path {
-            for (row, column, sign) in [(u, u, 1.0), (v, v, 1.0), (u, v, -1.0), (v, u, -1.0)] {
-                a[row * n + column] += sign * weight;
+        // A triangle and a path without a boundary, the second scaled, and a zero row.
+        let n = 6;
+        for weight in (1..20).map(|at| f64::from(at) / 7.0) {
+            let mut a = vec![0.0; n * n];
+            for (u, v, weight) in [(0, 1, 0.1), (1, 2, weight), (0, 2, 0.7), (3, 4, 1e-6)] {
+                for (row, column, sign) in [(u, u, 1.0), (v, v, 1.0), (u, v, -1.0), (v, u, -1.0)] {
+                    a[row * n + column] += sign * weight;
+                }
             }
-        }
-        let mut inverse = a.clone();
-        invert(&mut inverse, &[true; 6], f64::EPSILON);
-        let again = product(&product(&a, &inverse, n), &a, n);
-        for (found, expected) in again.iter().zip(&a) {
-            assert!((found - expected).abs() < 1e-14 * expected.abs().max(1e-6));
+            let mut inverse = a.clone();
+            invert(&mut inverse, &[true; 6], f64::EPSILON);
+            let again = product(&product(&a, &inverse, n), &a, n);
+            for (found, expected) in again.iter().zip(&a) {
+                assert!((found - expected).abs() < 1e-13 * expected.abs().max(1e-6), "{weight}");
+            }
         }
     }
 }

@@ -101,10 +101,12 @@ impl<V: Value> SmoothedAggregation<V> {
                 needed,
             });
         }
-        for vector in near_null {
-            check_len("a near-null vector", vector.len(), a.nrows())?;
-        }
         let (device, rows) = (a.device(), a.nrows());
+        for vector in near_null {
+            check_len("a near-null vector", vector.len(), rows)?;
+            // A copy of none of its elements, which is refused between devices.
+            device.uninitialized(0)?.copy_from(&vector.slice(..0)?)?;
+        }
         let mut stopwatch = Stopwatch::start(device)?;
         let seeds = Seeds::new(device, rows)?;
         let hierarchy = build(a, near_null, &options, &seeds, &mut stopwatch)?;
@@ -196,8 +198,7 @@ fn build<V: Value>(
     let (mut levels, mut transfers): (Vec<Level<V>>, Vec<Transfer<V>>) = (Vec::new(), Vec::new());
     // The user's values may change, ours stay.
     let (mut a, mut bound) = (a.copy()?, None);
-    let mut near_null: Vec<DeviceVec<V>> =
-        near_null.iter().map(|vector| copied(vector)).collect::<Result<_>>()?;
+    let mut near_null = near_null.iter().map(|vector| copied(vector)).collect::<Result<Vec<_>>>()?;
     let mut block_size = options.block_size;
     loop {
         let (analysis, scaled) = Analysis::new(&a, bound.as_deref(), &seeds.signs)?;

@@ -1,9 +1,9 @@
 use super::rows::{FactorizedRows, sum};
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
-/// Factorizes a symmetric matrix into L·Lᵀ without fill. `rows` are those of L, `factor` has the values of the lower triangle before, with
+/// Factorizes a Hermitian matrix into L·Lᴴ without fill. `rows` are those of L, `factor` has the values of the lower triangle before, with
 /// the diagonals multiplied by `diagonal`, and those of L after. Returns the first row whose pivot is not positive.
-pub(crate) fn factorize_cholesky<V: Value, O: Offset>(
+pub(crate) fn factorize_cholesky<V: Scalar, O: Offset>(
     rows: &FactorizedRows<'_, O>,
     diagonal: V,
     factor: &mut [V],
@@ -16,18 +16,17 @@ pub(crate) fn factorize_cholesky<V: Value, O: Offset>(
             let (start, pivot) = (rows.entries(above).start, rows.diagonal(above));
             let product = sum(pivot - start, |at| {
                 let found = rows.find(rows.column_indices[start + at], begin..entry);
-                found.map_or(V::ZERO, |found| factor[start + at] * factor[found])
+                found.map_or(V::ZERO, |found| factor[start + at].conj() * factor[found])
             });
-            factor[entry] = (factor[entry] - product) / factor[pivot];
+            factor[entry] = (factor[entry] - product).divided_by(factor[pivot]);
         }
-        let squares = sum(own - begin, |at| factor[begin + at] * factor[begin + at]);
+        let squares = sum(own - begin, |at| factor[begin + at] * factor[begin + at].conj());
         let pivot = diagonal * factor[own] - squares;
-        // Not for NaN either.
-        let is_positive = pivot > V::ZERO;
-        if !is_positive && breakdown.is_none() {
+        // Not positive for NaN either.
+        if !pivot.is_positive() && breakdown.is_none() {
             breakdown = Some(row);
         }
-        factor[own] = pivot.sqrt();
+        factor[own] = pivot.real_root();
     }
     breakdown
 }

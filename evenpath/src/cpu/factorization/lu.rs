@@ -1,9 +1,9 @@
 use super::rows::FactorizedRows;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// Factorizes a matrix into LU without fill: `factors` has its values before, with the diagonals multiplied by `diagonal`, and those of L
 /// and U after. Returns the first row with a pivot of zero.
-pub(crate) fn factorize_lu<V: Value, O: Offset>(
+pub(crate) fn factorize_lu<V: Scalar, O: Offset>(
     rows: &FactorizedRows<'_, O>,
     diagonal: V,
     factors: &mut [V],
@@ -15,7 +15,7 @@ pub(crate) fn factorize_lu<V: Value, O: Offset>(
         for entry in entries.start..own {
             let above = rows.column_indices[entry] as usize;
             let pivot = rows.diagonal(above);
-            let factor = factors[entry] / factors[pivot];
+            let factor = factors[entry].divided_by(factors[pivot]);
             factors[entry] = factor;
             for at in pivot + 1..rows.entries(above).end {
                 if let Some(found) = rows.find(rows.column_indices[at], entry + 1..entries.end) {

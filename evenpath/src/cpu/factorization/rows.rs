@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use super::super::vector::sum_by_halves;
-use crate::{CsrView, Offset, Value};
+use crate::{CsrView, Offset, Scalar};
 
 /// Partial sums of an inner product: the lanes of a warp.
 const LANES: usize = 32;
@@ -16,7 +16,7 @@ pub(crate) struct FactorizedRows<'a, O> {
 
 impl<O: Offset> FactorizedRows<'_, O> {
     /// Copies the values of a matrix's lower triangle, for the rows of L.
-    pub(crate) fn copy_lower<V: Value>(&self, a: CsrView<'_, V, O>, factor: &mut [V]) {
+    pub(crate) fn copy_lower<V: Scalar>(&self, a: CsrView<'_, V, O>, factor: &mut [V]) {
         for row in 0..self.count() {
             let (entries, from) = (self.entries(row), a.row_offsets()[row].to_usize());
             let len = entries.len();
@@ -47,7 +47,7 @@ impl<O: Offset> FactorizedRows<'_, O> {
 }
 
 /// Returns the sum of `len` terms in the order of the kernels: every 32nd, and then these sums by halves.
-pub(super) fn sum<V: Value>(len: usize, term: impl Fn(usize) -> V) -> V {
+pub(super) fn sum<V: Scalar>(len: usize, term: impl Fn(usize) -> V) -> V {
     let mut sums = [V::ZERO; LANES];
     for at in 0..len {
         sums[at % LANES] += term(at);

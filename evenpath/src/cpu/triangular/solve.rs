@@ -1,6 +1,6 @@
 use super::sums::row_sum;
 use super::triangle::Triangle;
-use crate::{Offset, Value, parallel};
+use crate::{Offset, Scalar, parallel};
 
 /// Minimum number of rows of a task.
 const ROWS: usize = 1 << 9;
@@ -9,7 +9,7 @@ const ROWS: usize = 1 << 9;
 /// matrix whose triangle it is.
 ///
 /// Rows follow each other, or run in parallel by level. Each sum has the order of the kernels, whatever the threads.
-pub(crate) fn solve_triangle<V: Value, O: Offset>(
+pub(crate) fn solve_triangle<V: Scalar, O: Offset>(
     triangle: &Triangle<O>,
     (column_indices, values): (&[u32], &[V]),
     alpha: V,
@@ -20,7 +20,7 @@ pub(crate) fn solve_triangle<V: Value, O: Offset>(
         let (columns, factors) = (&column_indices[entries.clone()], &values[entries]);
         let sum = row_sum(triangle.lanes, columns.len(), |at| factors[at] * x[columns[at] as usize]);
         let rest = alpha * x[row] - sum;
-        if triangle.is_unit { rest } else { rest / values[triangle.diagonal(row)] }
+        if triangle.is_unit { rest } else { rest.divided_by(values[triangle.diagonal(row)]) }
     };
     let Some(levels) = triangle.wide_levels().filter(|_| rayon::current_num_threads() > 1) else {
         for row in triangle.order() {

@@ -3,13 +3,13 @@
 use evenpath_kernels::triangular::{MAX_UNCUT, PIECE_LEN};
 
 use super::super::vector::sum_by_halves;
-use crate::Value;
+use crate::Scalar;
 
 /// Maximum number of lanes of a row.
 const MAX_LANES: usize = 32;
 
 /// Returns the sum of the terms of a row. Terms of long rows are summed in pieces first.
-pub(super) fn row_sum<V: Value>(lanes: usize, len: usize, term: impl Fn(usize) -> V) -> V {
+pub(super) fn row_sum<V: Scalar>(lanes: usize, len: usize, term: impl Fn(usize) -> V) -> V {
     if len <= MAX_UNCUT as usize {
         return lane_sum(lanes, len, term);
     }
@@ -21,7 +21,7 @@ pub(super) fn row_sum<V: Value>(lanes: usize, len: usize, term: impl Fn(usize) -
 }
 
 /// Returns the sum of every `lanes`-th term for each lane, added up by halves.
-fn lane_sum<V: Value>(lanes: usize, len: usize, term: impl Fn(usize) -> V) -> V {
+fn lane_sum<V: Scalar>(lanes: usize, len: usize, term: impl Fn(usize) -> V) -> V {
     if lanes == 1 {
         return (0..len).fold(V::ZERO, |sum, at| sum + term(at));
     }

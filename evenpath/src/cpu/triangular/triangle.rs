@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use crate::{Offset, Value, parallel};
+use crate::{Offset, Scalar, parallel};
 
 /// Minimum number of rows of a task.
 const ROWS: usize = 1 << 12;
@@ -99,7 +99,7 @@ impl<O: Offset> Triangle<O> {
     }
 
     /// Returns the first row whose diagonal is zero, unless that is taken to be 1.
-    pub(crate) fn zero_pivot<V: Value>(&self, values: &[V]) -> Option<usize> {
+    pub(crate) fn zero_pivot<V: Scalar>(&self, values: &[V]) -> Option<usize> {
         if self.is_unit {
             return None;
         }

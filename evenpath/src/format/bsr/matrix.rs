@@ -51,25 +51,9 @@ impl<V: Value, O: Offset> Upload for Bsr<V, O> {
 
     fn upload_to(&self, device: &Device) -> Result<DeviceBsr<V, O>, DeviceError> {
         device.check_threads()?;
-        let (row_offsets, size) = (self.row_offsets(), self.block_size());
-        let tiles = match device.kind() {
-            DeviceKind::Cpu => BsrTiles::new(row_offsets, size),
-            _ => BsrTiles::default(),
-        };
-        let pieces = RowPieces::cut(device, row_offsets)?;
-        let arrays = DeviceBsrArrays {
-            rows: self.nrows(),
-            cols: self.ncols(),
-            block_size: size,
-            row_offsets: device.upload(row_offsets)?,
-            column_indices: device.upload(self.column_indices())?,
-            values: device.upload(self.values())?,
-            tiles,
-            piece_sums: Mutex::new(device.uninitialized(pieces.count() * size)?),
-            pieces,
-            row_slots: row_slots::<V, O>(size, self.block_rows(), self.blocks()),
-        };
-        Ok(DeviceBsr { arrays: Arc::new(arrays) })
+        let columns = (self.column_indices(), self.ncols());
+        let values = device.upload(self.values())?;
+        DeviceBsr::from_values((self.nrows(), self.block_size()), self.row_offsets(), columns, values)
     }
 }
 
@@ -88,6 +72,48 @@ fn row_slots<V: Value, O: Offset>(size: usize, block_rows: usize, blocks: usize)
 }
 
 impl<V: Value, O: Offset> DeviceBsr<V, O> {
+    /// A valid matrix of these rows and blocks, whose values are on its device.
+    fn from_values(
+        (rows, block_size): (usize, usize),
+        row_offsets: &[O],
+        (column_indices, cols): (&[u32], usize),
+        values: DeviceVec<V>,
+    ) -> Result<Self, DeviceError> {
+        let device = values.device();
+        let tiles = match device.kind() {
+            DeviceKind::Cpu => BsrTiles::new(row_offsets, block_size),
+            _ => BsrTiles::default(),
+        };
+        let pieces = RowPieces::cut(device, row_offsets)?;
+        let block_rows = row_offsets.len().saturating_sub(1);
+        let arrays = DeviceBsrArrays {
+            rows,
+            cols,
+            block_size,
+            row_offsets: device.upload(row_offsets)?,
+            column_indices: device.upload(column_indices)?,
+            tiles,
+            piece_sums: Mutex::new(device.uninitialized(pieces.count() * block_size)?),
+            pieces,
+            row_slots: row_slots::<V, O>(block_size, block_rows, column_indices.len()),
+            values,
+        };
+        Ok(Self { arrays: Arc::new(arrays) })
+    }
+
+    /// The square matrix of these blocks on the diagonal, one for each block row.
+    pub(crate) fn block_diagonal(
+        rows: usize,
+        block_size: usize,
+        blocks: DeviceVec<V>,
+    ) -> Result<Self, DeviceError> {
+        let count = rows.div_ceil(block_size);
+        // A matrix of as many block rows has offsets for them.
+        let row_offsets: Vec<O> = (0..=count).filter_map(O::try_from_usize).collect();
+        let column_indices: Vec<u32> = (0..count as u32).collect();
+        Self::from_values((rows, block_size), &row_offsets, (&column_indices, rows), blocks)
+    }
+
     /// Number of rows.
     pub fn nrows(&self) -> usize {
         self.arrays.rows

@@ -15,7 +15,7 @@ use crate::op::triangular::entries::{
 };
 use crate::operand::OpError;
 use crate::operand::check::check_shape;
-use crate::{Entry, Offset, Value, parallel};
+use crate::{Entry, Offset, RealStorage, Scalar, parallel};
 
 /// The pattern of factors, analyzed, and the outcome of the last factorization.
 pub(super) struct FactorAnalysis<O: Offset> {
@@ -175,6 +175,6 @@ fn diagonals<O: Offset>((row_offsets, column_indices): (&[O], &[u32])) -> Result
 }
 
 /// The factor of the diagonal for a shift.
-pub(super) fn diagonal_factor<V: Value>(shift: f64) -> V {
-    V::from_f64(1.0 + shift)
+pub(super) fn diagonal_factor<V: Scalar>(shift: f64) -> V {
+    V::from_parts(V::Real::from_f64(1.0 + shift), V::Real::from_f64(0.0))
 }

@@ -10,11 +10,12 @@ use crate::device::{DeviceError, DeviceSlice};
 use crate::format::DeviceCsr;
 use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
-use crate::{Offset, Value, cpu};
+use crate::{Offset, Scalar, cpu};
 
-/// Plan of incomplete Cholesky factorizations A ≈ L·Lᵀ without fill, IC(0), of symmetric matrices with one pattern.
+/// Plan of incomplete Cholesky factorizations A ≈ L·Lᵀ without fill, IC(0), of symmetric matrices with one pattern; of Hermitian ones
+/// A ≈ L·Lᴴ.
 ///
-/// L has the pattern of the lower triangle of A; entries above the diagonal are ignored. Results are bitwise the same in every run, and on
+/// L has the pattern of the lower triangle of A; entries above the diagonal are ignored, and imaginary parts on it. Results are bitwise the same in every run, and on
 /// all devices (Meijerink, van der Vorst, *An Iterative Solution Method for Linear Systems of Which the Coefficient Matrix Is a Symmetric
 /// M-Matrix*, 1977).
 ///
@@ -55,7 +56,7 @@ impl<O: Offset> Ic0Plan<O> {
     /// If the matrix is not square, the columns of a row do not increase, or a row has no entry on the diagonal; the error names the row.
     /// If there are more than 2³⁰ rows, this thread captures a graph, there is too little memory (for the triangle, with values, and some
     /// 24 bytes per row), or the device was lost.
-    pub fn new<V: Value>(a: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub fn new<V: Scalar>(a: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         Self::new_with(a, FactorizationOptions::default())
     }
 
@@ -64,7 +65,7 @@ impl<O: Offset> Ic0Plan<O> {
     /// # Errors
     ///
     /// The same as for [`new`](Self::new), and if the shift is negative or not a number.
-    pub fn new_with<V: Value>(a: &DeviceCsr<V, O>, options: FactorizationOptions) -> Result<Self, OpError> {
+    pub fn new_with<V: Scalar>(a: &DeviceCsr<V, O>, options: FactorizationOptions) -> Result<Self, OpError> {
         options.check()?;
         let start = a.device().record()?;
         check_matrix(a)?;
@@ -79,7 +80,7 @@ impl<O: Offset> Ic0Plan<O> {
     ///
     /// If the matrix is not the plan's or a [copy](DeviceCsr::copy) of it, a pivot is not positive (the error names the row), this
     /// thread captures a graph, there is too little memory, or the device was lost.
-    pub fn factorize<V: Value>(&self, a: &DeviceCsr<V, O>) -> Result<DeviceCsr<V, O>, OpError> {
+    pub fn factorize<V: Scalar>(&self, a: &DeviceCsr<V, O>) -> Result<DeviceCsr<V, O>, OpError> {
         FactorAnalysis::check_pattern(("A", a), &self.pattern)?;
         let pattern = self.analysis.pattern();
         self.analysis.device().refuse_in_graph("the host waits for the row of a pivot")?;
@@ -97,7 +98,7 @@ impl<O: Offset> Ic0Plan<O> {
     /// # Errors
     ///
     /// If the matrix does not have the plan's pattern, or the factor is not of this plan; then nothing is written. If the device was lost.
-    pub fn factorize_into<V: Value>(
+    pub fn factorize_into<V: Scalar>(
         &self,
         a: &DeviceCsr<V, O>,
         factor: &DeviceCsr<V, O>,
@@ -107,7 +108,7 @@ impl<O: Offset> Ic0Plan<O> {
         factor.shared_values().write(|values| self.run(a, values))
     }
 
-    fn run<V: Value>(&self, a: &DeviceCsr<V, O>, factor: &mut DeviceSlice<V>) -> Result<(), OpError> {
+    fn run<V: Scalar>(&self, a: &DeviceCsr<V, O>, factor: &mut DeviceSlice<V>) -> Result<(), OpError> {
         let diagonal = diagonal_factor::<V>(self.options.shift);
         let values = a.values_now();
         if let Some((rows, mut breakdown)) = self.analysis.on_cpu() {

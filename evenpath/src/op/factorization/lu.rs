@@ -8,7 +8,7 @@ use super::options::FactorizationOptions;
 use crate::device::{DeviceError, DeviceSlice};
 use crate::format::DeviceCsr;
 use crate::operand::OpError;
-use crate::{Offset, Value, cpu};
+use crate::{Offset, Scalar, cpu};
 
 /// Plan of incomplete LU factorizations A ≈ LU without fill, ILU(0), of matrices with one pattern.
 ///
@@ -54,7 +54,7 @@ impl<O: Offset> Ilu0Plan<O> {
     /// If the matrix is not square, the columns of a row do not increase, or a row has no entry on the diagonal; the error names the row.
     /// If there are more than 2³⁰ rows, this thread captures a graph, there is too little memory (some 20 bytes per row), or the device
     /// was lost.
-    pub fn new<V: Value>(a: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub fn new<V: Scalar>(a: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         Self::new_with(a, FactorizationOptions::default())
     }
 
@@ -63,7 +63,7 @@ impl<O: Offset> Ilu0Plan<O> {
     /// # Errors
     ///
     /// The same as for [`new`](Self::new), and if the shift is negative or not a number.
-    pub fn new_with<V: Value>(a: &DeviceCsr<V, O>, options: FactorizationOptions) -> Result<Self, OpError> {
+    pub fn new_with<V: Scalar>(a: &DeviceCsr<V, O>, options: FactorizationOptions) -> Result<Self, OpError> {
         options.check()?;
         let start = a.device().record()?;
         check_matrix(a)?;
@@ -76,7 +76,7 @@ impl<O: Offset> Ilu0Plan<O> {
     ///
     /// If the matrix is not the plan's or a [copy](DeviceCsr::copy) of it, a pivot is zero (the error names the row), this thread
     /// captures a graph, there is too little memory, or the device was lost.
-    pub fn factorize<V: Value>(&self, a: &DeviceCsr<V, O>) -> Result<DeviceCsr<V, O>, OpError> {
+    pub fn factorize<V: Scalar>(&self, a: &DeviceCsr<V, O>) -> Result<DeviceCsr<V, O>, OpError> {
         FactorAnalysis::check_pattern(("A", a), self.analysis.pattern())?;
         self.analysis.device().refuse_in_graph("the host waits for the row of a pivot")?;
         let mut values = self.analysis.device().uninitialized(a.nnz())?;
@@ -93,7 +93,7 @@ impl<O: Offset> Ilu0Plan<O> {
     /// # Errors
     ///
     /// If a matrix does not have the plan's pattern, or both have the same values; then nothing is written. If the device was lost.
-    pub fn factorize_into<V: Value>(
+    pub fn factorize_into<V: Scalar>(
         &self,
         a: &DeviceCsr<V, O>,
         factors: &DeviceCsr<V, O>,
@@ -107,7 +107,7 @@ impl<O: Offset> Ilu0Plan<O> {
         target.write_from(source, |values, factors| self.run(values, factors))
     }
 
-    fn run<V: Value>(&self, values: &DeviceSlice<V>, factors: &mut DeviceSlice<V>) -> Result<(), OpError> {
+    fn run<V: Scalar>(&self, values: &DeviceSlice<V>, factors: &mut DeviceSlice<V>) -> Result<(), OpError> {
         let diagonal = diagonal_factor::<V>(self.options.shift);
         if let Some((rows, mut breakdown)) = self.analysis.on_cpu() {
             if let (Some(values), Some(factors)) = (values.host_slice(), factors.host_slice_mut()) {

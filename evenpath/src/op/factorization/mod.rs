@@ -1,6 +1,7 @@
-//! Incomplete factorizations of sparse matrices.
+//! Incomplete factorizations of sparse matrices, and inverses of their diagonal blocks.
 
 mod analysis;
+mod blocks;
 mod cholesky;
 mod info;
 mod lu;

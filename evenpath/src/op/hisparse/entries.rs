@@ -15,6 +15,7 @@ use crate::matrix::hisparse::Options;
 use crate::operand::{OpError, Pairs, countable};
 use crate::operation::Operator;
 use crate::sequence::radix_sort::pair_kernels;
+use crate::sequence::scale::scale;
 use crate::sequence::scan::{self, ScanOptions};
 use crate::sequence::{sort, vector};
 use crate::{Offset, Value};
@@ -120,8 +121,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             return values.set_zero();
         }
         let (_, power) = self.factor().number_and_power();
-        vector::scale(power, values)?;
-        vector::scale(power, values)
+        scale(power, values)?;
+        scale(power, values)
     }
 
     /// The entries, sorted by row, then column.

@@ -13,7 +13,7 @@ use crate::device::{DeviceError, DeviceSlice, Launch};
 use crate::operand::check::check_product;
 use crate::operand::{Factor, OpError};
 use crate::sequence::combine::with_numbers;
-use crate::sequence::vector;
+use crate::sequence::scale::scale;
 
 /// A plan for y = αAx + βy with the queue scheduler, the method of the thesis (Derler 2016, chapters 4 and 5): the tree is
 /// traversed in every run, without analysis. The plan holds the queues.
@@ -185,7 +185,7 @@ impl<V: Value, const D: usize> QueuedPlan<V, D> {
         if let (Some(matrix), Some(x)) = (matrix.host(), x.host_slice()) {
             return y.host_slice_mut().map_or(Ok(()), |y| matrix.spmv(alpha, x, beta, y));
         }
-        vector::scale(beta, y)?;
+        scale(beta, y)?;
         if let (Some(queues), Content::Machine(nodes)) = (&self.queues, matrix.content()) {
             queues.add_product(matrix, nodes, alpha, x, y)?;
         }

@@ -5,9 +5,9 @@ use crate::device::DeviceKind;
 use crate::format::csr::DevicePattern;
 use crate::format::{DeviceCoo, DeviceCsr, coordinates, transpose};
 use crate::operand::OpError;
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
-impl<V: Value> DeviceCoo<V> {
+impl<V: Scalar> DeviceCoo<V> {
     /// Converts to CSR, in new memory. Entries of a row keep their order.
     ///
     /// # Errors
@@ -32,7 +32,7 @@ impl<V: Value> DeviceCoo<V> {
     }
 }
 
-impl<V: Value, O: Offset> DeviceCsr<V, O> {
+impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
     /// Converts to COO, in new memory. Entries keep their order.
     ///
     /// # Errors

@@ -7,9 +7,11 @@ use crate::device::{DeviceKind, DeviceVec};
 use crate::format::dense::check_dense;
 use crate::format::path_tiles::PathTiles;
 use crate::format::{DeviceCsr, DeviceDense, Layout};
+use crate::matrix::check_threads;
 use crate::operand::OpError;
+use crate::operand::check::check_len;
 use crate::semiring::Semiring;
-use crate::{Entry, Offset};
+use crate::{Csr, CsrView, Entry, Offset};
 
 /// Maximum number of tiles: enough for every lane of the largest GPU. The same for all devices, since the ends of tiles determine how sums
 /// are rounded.
@@ -73,6 +75,78 @@ impl<V: Entry, O: Offset> DeviceCsr<V, O> {
     ) -> Result<(), OpError> {
         multiply::<S, V, O>(self, b, c, true)
     }
+}
+
+impl<V: Entry, O: Offset> CsrView<'_, V, O> {
+    /// Computes C = A·B in a [semiring](crate::semiring), for dense B and C by rows. A has m rows and n columns, B n rows and `columns`
+    /// columns, C m rows and `columns` columns. Runs on all threads of the CPU, and gives the bits of
+    /// [`DeviceCsr::spmm_over`] there.
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    /// use evenpath::semiring::MinPlus;
+    ///
+    /// let edges = Csr::try_new(2, 2, vec![0_u32, 2, 3], vec![0, 1, 0], vec![5_u32, 1, 7])?;
+    /// let mut c = [0; 4];
+    /// edges.view().spmm_over::<MinPlus>(2, &[2, 0, 10, 3], &mut c)?;
+    /// assert_eq!(c, [7, 4, 9, 7]); // min(5 + 2, 1 + 10), min(5 + 0, 1 + 3), …
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If B or C has the wrong number of elements; then nothing is written.
+    pub fn spmm_over<S: Semiring<V>>(self, columns: usize, b: &[V], c: &mut [V]) -> Result<(), OpError> {
+        multiply_on_host::<S, V, O>(self, columns, (b, c), false)
+    }
+
+    /// Computes C = C + A·B in a [semiring](crate::semiring), like [`spmm_over`](Self::spmm_over): each element of C is one of the sum.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`spmm_over`](Self::spmm_over).
+    pub fn add_spmm_over<S: Semiring<V>>(self, columns: usize, b: &[V], c: &mut [V]) -> Result<(), OpError> {
+        multiply_on_host::<S, V, O>(self, columns, (b, c), true)
+    }
+}
+
+impl<V: Entry, O: Offset> Csr<V, O> {
+    /// Computes C = A·B in a [semiring](crate::semiring), like [`CsrView::spmm_over`].
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`CsrView::spmm_over`].
+    pub fn spmm_over<S: Semiring<V>>(&self, columns: usize, b: &[V], c: &mut [V]) -> Result<(), OpError> {
+        self.view().spmm_over::<S>(columns, b, c)
+    }
+
+    /// Computes C = C + A·B in a [semiring](crate::semiring), like [`CsrView::add_spmm_over`].
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`CsrView::spmm_over`].
+    pub fn add_spmm_over<S: Semiring<V>>(&self, columns: usize, b: &[V], c: &mut [V]) -> Result<(), OpError> {
+        self.view().add_spmm_over::<S>(columns, b, c)
+    }
+}
+
+/// The product of slices by rows, without gaps.
+fn multiply_on_host<S: Semiring<V>, V: Entry, O: Offset>(
+    a: CsrView<'_, V, O>,
+    columns: usize,
+    (b, c): (&[V], &mut [V]),
+    adds: bool,
+) -> Result<(), OpError> {
+    check_threads()?;
+    check_len("B", b.len(), a.ncols().saturating_mul(columns))?;
+    check_len("C", c.len(), a.nrows().saturating_mul(columns))?;
+    if c.is_empty() {
+        return Ok(());
+    }
+    let b = Dense { values: b, strides: (columns, 1) };
+    let c = DenseMut { values: c, columns, by_columns: false, leading_dimension: columns };
+    semiring_spmm::<S, V, O>(a, b, c, adds);
+    Ok(())
 }
 
 fn multiply<S: Semiring<V>, V: Entry, O: Offset>(

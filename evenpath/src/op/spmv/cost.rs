@@ -93,7 +93,7 @@ impl Matrix {
             far: sectors * far,
             far_share: sectors_each * far,
             row_block: match features.value {
-                ScalarType::F32 => 1024.0,
+                ScalarType::F32 | ScalarType::C32 => 1024.0,
                 ScalarType::C64 => 768.0,
                 _ => 1536.0,
             },

@@ -8,7 +8,7 @@ use crate::format::DeviceCsr;
 use crate::operand::OpError;
 use crate::operand::check::{check_product, check_slices};
 use crate::semiring::Semiring;
-use crate::{Csr, Entry, Offset};
+use crate::{Csr, CsrView, Entry, Offset};
 
 impl<V: Entry, O: Offset> DeviceCsr<V, O> {
     /// Computes y = A·`x` in a [semiring](crate::semiring): the sum of the products of a row is its minimum, for instance. A has m
@@ -59,7 +59,7 @@ impl<V: Entry, O: Offset> DeviceCsr<V, O> {
     }
 }
 
-impl<V: Entry, O: Offset> Csr<V, O> {
+impl<V: Entry, O: Offset> CsrView<'_, V, O> {
     /// Computes y = A·`x` in a [semiring](crate::semiring). A has m rows and n columns, `x` has n elements, `y` has m.
     ///
     /// ```
@@ -68,7 +68,7 @@ impl<V: Entry, O: Offset> Csr<V, O> {
     ///
     /// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0)])?;
     /// let mut y = [0.0; 2];
-    /// a.spmv_over::<MaxPlus>(&[5.0, 3.0], &mut y)?;
+    /// a.view().spmv_over::<MaxPlus>(&[5.0, 3.0], &mut y)?;
     /// assert_eq!(y, [6.0, f64::NEG_INFINITY]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -76,9 +76,9 @@ impl<V: Entry, O: Offset> Csr<V, O> {
     /// # Errors
     ///
     /// If a vector has the wrong length; then nothing is written.
-    pub fn spmv_over<S: Semiring<V>>(&self, x: &[V], y: &mut [V]) -> Result<(), OpError> {
+    pub fn spmv_over<S: Semiring<V>>(self, x: &[V], y: &mut [V]) -> Result<(), OpError> {
         check_slices(self.shape(), x, y)?;
-        semiring_spmv::<S, V, O>(self.view(), x, y, false);
+        semiring_spmv::<S, V, O>(self, x, y, false);
         Ok(())
     }
 
@@ -87,10 +87,30 @@ impl<V: Entry, O: Offset> Csr<V, O> {
     /// # Errors
     ///
     /// The same as for [`spmv_over`](Self::spmv_over).
-    pub fn add_spmv_over<S: Semiring<V>>(&self, x: &[V], y: &mut [V]) -> Result<(), OpError> {
+    pub fn add_spmv_over<S: Semiring<V>>(self, x: &[V], y: &mut [V]) -> Result<(), OpError> {
         check_slices(self.shape(), x, y)?;
-        semiring_spmv::<S, V, O>(self.view(), x, y, true);
+        semiring_spmv::<S, V, O>(self, x, y, true);
         Ok(())
+    }
+}
+
+impl<V: Entry, O: Offset> Csr<V, O> {
+    /// Computes y = A·`x` in a [semiring](crate::semiring), like [`CsrView::spmv_over`].
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`CsrView::spmv_over`].
+    pub fn spmv_over<S: Semiring<V>>(&self, x: &[V], y: &mut [V]) -> Result<(), OpError> {
+        self.view().spmv_over::<S>(x, y)
+    }
+
+    /// Computes y = y + A·`x` in a [semiring](crate::semiring), like [`CsrView::add_spmv_over`].
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`CsrView::spmv_over`].
+    pub fn add_spmv_over<S: Semiring<V>>(&self, x: &[V], y: &mut [V]) -> Result<(), OpError> {
+        self.view().add_spmv_over::<S>(x, y)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::operand::requirement::Requirement;
 use crate::operand::{OpError, Pairs};
 use crate::operation::Operator;
 use crate::sequence::radix_sort::pair_kernels;
+use crate::sequence::scale::scale;
 use crate::sequence::sort::{self, SortOptions};
 use crate::sequence::{reduce, vector};
 use crate::{Offset, Value};
@@ -88,7 +89,7 @@ impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Ordered<V, O> {
         let mut count = device.zeros(1)?;
         reduce::by_keys_into(&columns, &sorted, Operator::Sum, &mut sum_columns, &mut sums, &mut count)?;
         // y is written after everything that may fail.
-        vector::scale(beta, y)?;
+        scale(beta, y)?;
         // SAFETY: `count` sums have different columns of the matrix, which are below y's length; all are on
         // this device.
         unsafe { vector::add_at(&sum_columns, &sums, &count, y) }?;

@@ -6,7 +6,7 @@ use crate::format::DeviceCsr;
 use crate::format::path_tiles::PathTiles;
 use crate::op::product::SpmvCall;
 use crate::operand::OpError;
-use crate::sequence::vector;
+use crate::sequence::scale::scale;
 use crate::{Offset, Value};
 
 /// log2 of the number of columns that a block sums in shared memory.
@@ -44,7 +44,7 @@ fn cache_bytes<V: Value>() -> u32 {
 
 impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Unordered<V, O> {
     fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
-        vector::scale(beta, y)?;
+        scale(beta, y)?;
         let values = matrix.values_now();
         let kernel = AddTransposed {
             matrix: matrix.pattern().with_values(&values),

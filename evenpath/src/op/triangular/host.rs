@@ -6,10 +6,10 @@ use crate::cpu::{Triangle, solve_triangle};
 use crate::format::canonical::check_canonical_on_host;
 use crate::operand::OpError;
 use crate::operand::check::{check_len, check_shape};
-use crate::{CsrView, Offset, Value};
+use crate::{CsrView, Offset, Scalar};
 
-impl<V: Value, O: Offset> CsrView<'_, V, O> {
-    /// Solves op(T)·x = `alpha`·b for a triangle T of this n × n matrix, where op(T) is T or Tᵀ: b and x have n elements. Entries outside
+impl<V: Scalar, O: Offset> CsrView<'_, V, O> {
+    /// Solves op(T)·x = `alpha`·b for a triangle T of this n × n matrix, where op(T) is T, Tᵀ or Tᴴ: b and x have n elements. Entries outside
     /// the triangle are ignored.
     ///
     /// Has the bits of [`TriangularPlan::solve`](crate::triangular::TriangularPlan::solve), which analyzes the matrix once for many
@@ -46,13 +46,16 @@ impl<V: Value, O: Offset> CsrView<'_, V, O> {
         if !options.transposed {
             return solve(*self, options, alpha, b, x);
         }
-        let transpose = self.transpose()?;
+        let mut transpose = self.transpose()?;
+        if options.conjugated {
+            transpose.conjugate();
+        }
         solve(transpose.view(), options, alpha, b, x)
     }
 }
 
 /// Solves with a matrix that is transposed already if the options say so.
-fn solve<V: Value, O: Offset>(
+fn solve<V: Scalar, O: Offset>(
     matrix: CsrView<'_, V, O>,
     options: TriangularOptions,
     alpha: V,

@@ -12,11 +12,11 @@ use super::method::TriangularMethod;
 use crate::device::{DeviceError, DeviceSlice, DeviceVec};
 use crate::format::{DeviceCsr, DeviceDense};
 use crate::operand::{Factor, OpError};
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
 /// Threads of a block by tickets.
 const TICKET_BLOCK: u32 = 128;
-/// Systems that a block solves at once where there are several.
+/// Systems that a block solves at once where there are several; half as many with two parts.
 const SYSTEMS_AT_ONCE: usize = 4;
 /// Maximum number of threads of a step that one block goes through, with the steps beside it.
 const THIN_STEP: usize = 2048;
@@ -26,13 +26,13 @@ const WIDE_LAUNCH: usize = 1 << 17;
 const FEW_LEVELS: usize = 4;
 
 /// Solves with one triangle.
-pub(super) struct Kernels<V: Value, O: Offset> {
+pub(super) struct Kernels<V: Scalar, O: Offset> {
     analysis: Analysis<O>,
     work: Work<V>,
 }
 
 /// Division and memory of a solve.
-enum Work<V: Value> {
+enum Work<V: Scalar> {
     Tickets(Mutex<Passed<V>>),
     Levels {
         /// First step, end and number of threads of each launch.
@@ -43,18 +43,18 @@ enum Work<V: Value> {
 }
 
 /// Memory through which rows pass on their elements.
-struct Passed<V: Value> {
+struct Passed<V: Scalar> {
     /// Two halves.
-    words: DeviceVec<V>,
+    words: DeviceVec<V::Real>,
     /// One counter.
     drawn: DeviceVec<u64>,
 }
 
-impl<V: Value> Passed<V> {
+impl<V: Scalar> Passed<V> {
     /// Allocates memory for solves of `systems` systems at once.
     fn new<O: Offset>(analysis: &Analysis<O>, systems: usize) -> Result<Self, OpError> {
         let device = analysis.step_offsets.device();
-        let words = analysis.units().saturating_mul(systems).saturating_mul(2);
+        let words = analysis.units().saturating_mul(systems).saturating_mul(2 * V::PARTS);
         Ok(Self { words: device.zeros(words)?, drawn: device.zeros(1)? })
     }
 }
@@ -62,7 +62,7 @@ impl<V: Value> Passed<V> {
 /// The right-hand side of a solve: another vector, or x.
 pub(super) type RightHandSide<'a, V> = Option<&'a DeviceSlice<V>>;
 
-impl<V: Value, O: Offset> Kernels<V, O> {
+impl<V: Scalar, O: Offset> Kernels<V, O> {
     /// Analyzes a triangle of a square, canonical matrix, which is upper or not and unit or not. Waits for the device.
     pub(super) fn new(
         matrix: &DeviceCsr<V, O>,
@@ -164,7 +164,7 @@ impl<V: Value, O: Offset> Kernels<V, O> {
         x: &mut DeviceDense<V>,
     ) -> Result<(), OpError> {
         let columns = x.ncols();
-        let at_once = if columns == 1 { 1 } else { SYSTEMS_AT_ONCE };
+        let at_once = if columns == 1 { 1 } else { SYSTEMS_AT_ONCE / V::PARTS };
         let mut passed = Passed::new(&self.analysis, columns.next_multiple_of(at_once))?;
         let ((b_row, b_column), (x_row, x_column)) = (b.strides(), x.strides());
         let (b, x) = operands(Some(b.as_vec()), x.as_mut_slice());
@@ -261,7 +261,7 @@ impl<V: Value, O: Offset> Kernels<V, O> {
 }
 
 /// The kernel by tickets for blocks that solve `at_once` systems.
-fn by_tickets<V: Value, O: Offset>(at_once: usize) -> &'static KernelInfo {
+fn by_tickets<V: Scalar, O: Offset>(at_once: usize) -> &'static KernelInfo {
     match SolveByTickets::<V, O>::instance(TICKET_BLOCK, at_once as u32) {
         Some(info) => info,
         None => unreachable!("the kernel's table has {at_once} systems"),
@@ -269,7 +269,7 @@ fn by_tickets<V: Value, O: Offset>(at_once: usize) -> &'static KernelInfo {
 }
 
 /// The right-hand side and the solution as kernel arguments.
-fn operands<V: Value>(b: RightHandSide<'_, V>, x: &mut DeviceSlice<V>) -> (GlobalMut<V>, GlobalMut<V>) {
+fn operands<V: Scalar>(b: RightHandSide<'_, V>, x: &mut DeviceSlice<V>) -> (GlobalMut<V>, GlobalMut<V>) {
     let x_view = x.as_global_mut();
     (b.map_or(x_view, DeviceSlice::as_global_unwritten), x_view)
 }

@@ -53,6 +53,8 @@ pub struct TriangularOptions {
     pub diagonal: Diagonal,
     /// True for systems with Tᵀ instead of T. The plan then keeps a transpose of the matrix, whose values follow those of the matrix.
     pub transposed: bool,
+    /// True for Tᴴ, the conjugate transpose, where [`transposed`](Self::transposed) is set; real values stay.
+    pub conjugated: bool,
     /// The method; by default the plan chooses.
     pub method: TriangularMethod,
 }
@@ -80,6 +82,24 @@ impl TriangularOptions {
     #[must_use]
     pub fn with_method(self, method: TriangularMethod) -> Self {
         Self { method, ..self }
+    }
+
+    /// Sets whether systems have the conjugate transpose of the triangle, Tᴴ.
+    ///
+    /// ```
+    /// use evenpath::triangular::TriangularOptions;
+    /// use evenpath::{Complex, Csr};
+    ///
+    /// let i = Complex::new(0.0, 1.0);
+    /// let a = Csr::from_triplets(1, 1, [(0, 0, i)])?;
+    /// let (options, mut x) = (TriangularOptions::default().with_conjugate_transposed(true), [i]);
+    /// a.view().solve_triangular(options, 1.0.into(), &[i], &mut x)?;
+    /// assert_eq!(x, [(-1.0).into()]); // i·x = −i, conjugated
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_conjugate_transposed(self, is_it: bool) -> Self {
+        Self { transposed: is_it, conjugated: is_it, ..self }
     }
 
     /// Returns whether rows are computed from the last to the first.

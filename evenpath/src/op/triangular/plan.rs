@@ -14,9 +14,9 @@ use crate::format::transposed_copy::TransposedCopy;
 use crate::format::{DeviceCsr, DeviceDense};
 use crate::operand::check::{check_countable, check_shape, check_vector};
 use crate::operand::{Factor, OpError};
-use crate::{Offset, Value};
+use crate::{Offset, Scalar};
 
-/// Plan of solutions of op(T)·x = αb for a triangle T of one matrix, where op(T) is T or Tᵀ: analyzed once, and solved as often as
+/// Plan of solutions of op(T)·x = αb for a triangle T of one matrix, where op(T) is T, Tᵀ or Tᴴ: analyzed once, and solved as often as
 /// needed.
 ///
 /// The matrix's values may change ([`DeviceCsr::set_values`]): the next solve uses them, without a new analysis. Results are bitwise
@@ -45,7 +45,7 @@ use crate::{Offset, Value};
 /// assert_eq!(x.download()?, [0.375, 0.25, 0.5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct TriangularPlan<V: Value, O: Offset = u32> {
+pub struct TriangularPlan<V: Scalar, O: Offset = u32> {
     matrix: DeviceCsr<V, O>,
     /// For systems with the transpose.
     transpose: Option<Arc<TransposedCopy<V, O>>>,
@@ -55,13 +55,13 @@ pub struct TriangularPlan<V: Value, O: Offset = u32> {
 }
 
 /// The division of work.
-enum Schedule<V: Value, O: Offset> {
+enum Schedule<V: Scalar, O: Offset> {
     Cpu(Triangle<O>),
     Kernels(Box<Kernels<V, O>>),
 }
 
-impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// Analyzes a triangle T of this n × n matrix, for solutions of T·x = αb or Tᵀ·x = αb by [`TriangularPlan::solve`]. Entries outside the
+impl<V: Scalar, O: Offset> DeviceCsr<V, O> {
+    /// Analyzes a triangle T of this n × n matrix, for solutions of T·x = αb, Tᵀ·x = αb or Tᴴ·x = αb by [`TriangularPlan::solve`]. Entries outside the
     /// triangle are ignored.
     ///
     /// On a GPU the analysis finds the level of each row, sorts rows by level, and waits for the device. The plan holds three numbers
@@ -82,7 +82,11 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
             return Err(OpError::TooLong { what: "a triangular system", len: rows, limit: MAX_ROWS });
         }
         check_canonical("A", self.pattern())?;
-        let transpose = if options.transposed { Some(TransposedCopy::new(self)?) } else { None };
+        let transpose = match (options.transposed, options.conjugated) {
+            (false, _) => None,
+            (true, false) => Some(TransposedCopy::new(self)?),
+            (true, true) => Some(TransposedCopy::conjugated(self)?),
+        };
         let matrix = transpose.as_ref().map_or(self, |copy| copy.matrix());
         let triangle = (options.is_upper(), options.is_unit());
         let schedule = match matrix.pattern().host_arrays() {
@@ -97,7 +101,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> TriangularPlan<V, O> {
+impl<V: Scalar, O: Offset> TriangularPlan<V, O> {
     /// Solves op(T)·x = `alpha`·b: b and x have n elements, for an n × n matrix.
     ///
     /// Runs in the order of the device's stream; the call does not wait. Zeros on the diagonal are no error: they make elements
@@ -161,7 +165,7 @@ impl<V: Value, O: Offset> TriangularPlan<V, O> {
     /// [`solve`](Self::solve) gives.
     ///
     /// Runs in the order of the device's stream; the call does not wait. On a GPU it is one launch, which reads the matrix once for four
-    /// right-hand sides, and takes temporary memory for two elements for each row and right-hand side.
+    /// right-hand sides (two complex ones), and takes temporary memory for two elements for each row and right-hand side.
     ///
     /// # Errors
     ///
@@ -278,10 +282,14 @@ impl<V: Value, O: Offset> TriangularPlan<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> fmt::Debug for TriangularPlan<V, O> {
+impl<V: Scalar, O: Offset> fmt::Debug for TriangularPlan<V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TriangularOptions { triangle, diagonal, transposed, .. } = self.options;
-        let transposed = if transposed { ", transposed" } else { "" };
+        let TriangularOptions { triangle, diagonal, transposed, conjugated, .. } = self.options;
+        let transposed = match (transposed, conjugated) {
+            (false, _) => "",
+            (true, false) => ", transposed",
+            (true, true) => ", conjugate transposed",
+        };
         write!(f, "TriangularPlan({triangle} triangle of {:?}, {diagonal} diagonal{transposed})", self.matrix)
     }
 }

@@ -165,8 +165,11 @@ impl<V: Value> CgSteps<V> {
         inverse: Option<&[V]>,
         r: &mut [V],
     ) -> Result<(), OpError> {
-        let (limit, first) = (self.settings.get(0)?, SCALARS * self.step);
-        let Some(scalars) = self.scalars.host_slice_mut() else { return Ok(()) };
+        let first = SCALARS * self.step;
+        let (Some(&[limit, _]), Some(scalars)) = (self.settings.host_slice(), self.scalars.host_slice_mut())
+        else {
+            return Ok(());
+        };
         let pap = cpu::dot(p, q);
         let goes_on = pap > V::ZERO && scalars[first + RR] > limit;
         let alpha = if goes_on { scalars[first + RZ] / pap } else { V::ZERO };
@@ -187,7 +190,8 @@ impl<V: Value> CgSteps<V> {
         p: &mut [V],
         x: &mut [V],
     ) -> Result<(), OpError> {
-        let (scale, first) = (self.settings.get(1)?, SCALARS * step);
+        let first = SCALARS * step;
+        let Some(&[_, scale]) = self.settings.host_slice() else { return Ok(()) };
         let (source, inverse, residual) = (z.source().host_slice(), z.inverse(), z.residual());
         let (Some(source), Some(scalars)) = (source, self.scalars.host_slice_mut()) else { return Ok(()) };
         if let Some(r) = residual.and_then(DeviceSlice::host_slice) {

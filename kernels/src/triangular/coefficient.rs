@@ -1,0 +1,177 @@
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::num_complex::Complex;
+use evenpath_simt::{device, Arithmetic, Element, Float, GlobalMut};
+
+/// Numbers of systems that are solved and matrices that are factorized: real and complex. A number is passed on between rows of one
+/// launch as *words*, one for each of its [`PARTS`](Self::PARTS): the complement of its bits, where zero is none.
+pub trait Coefficient: Arithmetic + core::ops::Sub<Output = Self> {
+    /// Type of the real and the imaginary part.
+    type Part: Float;
+    /// How many parts there are.
+    const PARTS: usize;
+
+    /// Returns the quotient; of complex numbers by Smith's method, which overflows only near the end of the range (*Algorithm 116*,
+    /// Communications of the ACM 5, 1962).
+    #[must_use]
+    fn divided_by(self, divisor: Self) -> Self;
+
+    /// Returns whether the real part is positive.
+    fn is_positive(self) -> bool;
+
+    /// Returns the square root of the real part.
+    #[must_use]
+    fn real_root(self) -> Self;
+
+    /// Returns whether words lack a part that was not passed on.
+    fn is_none(self) -> bool;
+
+    /// Returns the number whose words these are.
+    #[must_use]
+    fn of_words(self) -> Self;
+
+    /// Returns these words with those that have been passed on since.
+    #[must_use]
+    fn look(self, passed: GlobalMut<Self::Part>, place: usize) -> Self;
+
+    /// Passes a number on, and clears its words for the next launch.
+    fn pass_on(self, passed: GlobalMut<Self::Part>, next: GlobalMut<Self::Part>, place: usize);
+}
+
+macro_rules! real {
+    ($($type:ident)*) => {$(
+        impl Coefficient for $type {
+            type Part = Self;
+            const PARTS: usize = 1;
+
+            #[device]
+            fn divided_by(self, divisor: Self) -> Self {
+                self / divisor
+            }
+
+            #[device]
+            fn is_positive(self) -> bool {
+                self > Self::ZERO
+            }
+
+            #[device]
+            fn real_root(self) -> Self {
+                Float::sqrt(self)
+            }
+
+            #[device]
+            fn is_none(self) -> bool {
+                is_no_word(self)
+            }
+
+            #[device]
+            fn of_words(self) -> Self {
+                complement(self)
+            }
+
+            #[device(track_caller)]
+            fn look(self, passed: GlobalMut<Self>, place: usize) -> Self {
+                passed.atomic_load(place, Ordering::Relaxed, Scope::Device)
+            }
+
+            #[device(track_caller)]
+            fn pass_on(self, passed: GlobalMut<Self>, next: GlobalMut<Self>, place: usize) {
+                pass_part_on(self, passed, next, place);
+            }
+        }
+    )*};
+}
+real!(f32 f64);
+
+macro_rules! complex {
+    ($($part:ident)*) => {$(
+        impl Coefficient for Complex<$part> {
+            type Part = $part;
+            const PARTS: usize = 2;
+
+            #[device]
+            fn divided_by(self, divisor: Self) -> Self {
+                let Self { re, im } = divisor;
+                if magnitude(re) >= magnitude(im) {
+                    let ratio = im / re;
+                    let whole = re + im * ratio;
+                    Self::new((self.re + self.im * ratio) / whole, (self.im - self.re * ratio) / whole)
+                } else {
+                    let ratio = re / im;
+                    let whole = re * ratio + im;
+                    Self::new((self.re * ratio + self.im) / whole, (self.im * ratio - self.re) / whole)
+                }
+            }
+
+            #[device]
+            fn is_positive(self) -> bool {
+                self.re > 0.0
+            }
+
+            #[device]
+            fn real_root(self) -> Self {
+                Self::new(Float::sqrt(self.re), 0.0)
+            }
+
+            #[device]
+            fn is_none(self) -> bool {
+                is_no_word(self.re) || is_no_word(self.im)
+            }
+
+            #[device]
+            fn of_words(self) -> Self {
+                Self::new(complement(self.re), complement(self.im))
+            }
+
+            #[device(track_caller)]
+            fn look(self, passed: GlobalMut<$part>, place: usize) -> Self {
+                let mut words = self;
+                if is_no_word(words.re) {
+                    words.re = passed.atomic_load(2 * place, Ordering::Relaxed, Scope::Device);
+                }
+                if is_no_word(words.im) {
+                    words.im = passed.atomic_load(2 * place + 1, Ordering::Relaxed, Scope::Device);
+                }
+                words
+            }
+
+            #[device(track_caller)]
+            fn pass_on(self, passed: GlobalMut<$part>, next: GlobalMut<$part>, place: usize) {
+                pass_part_on(self.re, passed, next, 2 * place);
+                pass_part_on(self.im, passed, next, 2 * place + 1);
+            }
+        }
+    )*};
+}
+complex!(f32 f64);
+
+/// Returns the absolute value.
+#[device]
+fn magnitude<V: Float>(value: V) -> V {
+    if value < V::ZERO {
+        V::ZERO - value
+    } else {
+        value
+    }
+}
+
+/// Returns the number whose bits are the others.
+#[device]
+fn complement<V: Element<Words = u64>>(value: V) -> V {
+    V::from_bits(!value.to_bits())
+}
+
+/// Returns whether a word is that of a number that was not passed on.
+#[device]
+fn is_no_word<V: Element<Words = u64>>(word: V) -> bool {
+    word.to_bits() == 0
+}
+
+/// Passes a real number on, and clears its word for the next launch.
+#[device(track_caller)]
+fn pass_part_on<V: Float>(part: V, passed: GlobalMut<V>, next: GlobalMut<V>, place: usize) {
+    let word = complement(part);
+    // A NaN of ones alone becomes another NaN.
+    let word = if is_no_word(word) { V::from_bits(1) } else { word };
+    passed.atomic_store(place, word, Ordering::Relaxed, Scope::Device);
+    next.store(place, V::from_bits(0));
+}
