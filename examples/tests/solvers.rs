@@ -127,3 +127,15 @@ fn poisson_takes_few_steps_at_every_size() {
     }
     assert!(refuses("poisson", &["--device", "cpu", "0"]).contains("`0` is not a side from 1 to 600"));
 }
+
+#[test]
+fn direct_solves_and_refuses_singular_matrices() {
+    for device in ["cpu", "simulated"] {
+        let text = passes("direct", &["--device", device, "stencil5:8"]);
+        assert!(text.contains("LU by faer, ") && text.contains("new values: factorization "), "{text}");
+    }
+    passes("direct", &["--device", "cpu"]);
+    let singular = File::new("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 2\n1 2 3\n");
+    let reason = refuses("direct", &["--device", "cpu", singular.path()]);
+    assert_eq!(reason, "error: row 1 has no pivot: the matrix is singular\n");
+}

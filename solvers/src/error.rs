@@ -84,16 +84,16 @@ pub enum Error {
     #[error("the matrix has another pattern than that of the set-up")]
     OtherPattern,
     /// A factorization found no pivot.
-    #[error("row {row} has no pivot: the matrix is singular")]
+    #[error("{} has no pivot: the matrix is singular", name(*row))]
     ZeroPivot {
-        /// The row.
-        row: usize,
+        /// The row, where the library tells it.
+        row: Option<usize>,
     },
     /// A Cholesky factorization found a pivot that is not positive.
-    #[error("the pivot of row {row} is not positive: the matrix is not positive definite")]
+    #[error("the pivot of {} is not positive: the matrix is not positive definite", name(*row))]
     NotPositiveDefinite {
-        /// The row.
-        row: usize,
+        /// The row, where the library tells it.
+        row: Option<usize>,
     },
     /// A matrix that must be symmetric is not.
     #[error("the entries at ({row}, {col}) and ({col}, {row}) differ, but the matrix must be symmetric")]
@@ -149,6 +149,11 @@ impl std::fmt::Debug for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{self}")
     }
+}
+
+/// A row in a message.
+fn name(row: Option<usize>) -> String {
+    row.map_or_else(|| "a row".to_owned(), |row| format!("row {row}"))
 }
 
 /// A result whose error is [`Error`] by default.

@@ -4,8 +4,8 @@ use evenpath::csr::Reduction;
 use evenpath::spmv::SpmvPlan;
 use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Offset, vector};
 
+use super::columns::Columns;
 use super::engine::Engine;
-use super::host::Columns;
 use super::value::DirectValue;
 use crate::error::{Error, Result};
 

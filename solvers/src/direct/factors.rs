@@ -90,7 +90,7 @@ impl<V: DirectValue> Factors<V> {
                     Ok(_) => Ok(()),
                     // Columns of the transpose are rows of the matrix.
                     Err(LuError::SymbolicSingular { index }) => {
-                        Err(Error::ZeroPivot { row: symbolic.col_perm().arrays().0[index] })
+                        Err(Error::ZeroPivot { row: Some(symbolic.col_perm().arrays().0[index]) })
                     }
                     Err(LuError::Generic(error)) => Err(failed(error)),
                 }
@@ -106,7 +106,7 @@ impl<V: DirectValue> Factors<V> {
                         let is_simplicial = matches!(symbolic.raw(), SymbolicCholeskyRaw::Simplicial(_));
                         let step = index - usize::from(is_simplicial);
                         let row = symbolic.perm().map_or(step, |order| order.arrays().0[step]);
-                        Err(Error::NotPositiveDefinite { row })
+                        Err(Error::NotPositiveDefinite { row: Some(row) })
                     }
                 }
             }

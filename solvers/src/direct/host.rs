@@ -2,6 +2,7 @@
 
 use evenpath::{Csr, Device, DeviceSlice, Offset};
 
+use super::columns::Columns;
 use super::factors::Factors;
 use super::options::Factorization;
 use super::value::DirectValue;
@@ -10,26 +11,6 @@ use crate::error::Result;
 /// Factors in host memory. Right-hand sides are downloaded, and solutions uploaded.
 pub(super) struct Host<V: DirectValue> {
     pub(super) factors: Factors<V>,
-}
-
-/// Vectors of `rows` elements in columns, `stride` elements apart.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Columns {
-    pub(super) rows: usize,
-    pub(super) count: usize,
-    pub(super) stride: usize,
-}
-
-impl Columns {
-    /// One vector.
-    pub(super) fn one(rows: usize) -> Self {
-        Self { rows, count: 1, stride: rows }
-    }
-
-    /// The elements of a column.
-    pub(super) fn range(self, column: usize) -> std::ops::Range<usize> {
-        column * self.stride..column * self.stride + self.rows
-    }
 }
 
 impl<V: DirectValue> Host<V> {

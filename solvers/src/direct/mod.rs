@@ -1,6 +1,8 @@
 //! Direct solution of sparse systems by libraries that factorize: faer on the CPU, cuDSS on an NVIDIA GPU.
 
 mod check;
+mod columns;
+mod cudss;
 mod engine;
 mod equilibrate;
 mod factors;
