@@ -17,9 +17,9 @@ pub(crate) fn factorize_lu<V: Scalar, O: Offset>(
             let pivot = rows.diagonal(above);
             let factor = own[entry - start].divided_by(before[pivot]);
             own[entry - start] = factor;
-            for at in pivot + 1..rows.entries(above).end {
+            for (at, &value) in before[..rows.entries(above).end].iter().enumerate().skip(pivot + 1) {
                 if let Some(found) = rows.find(rows.column_indices[at], entry + 1..entries.end) {
-                    own[found - start] = own[found - start] - factor * before[at];
+                    own[found - start] = own[found - start] - factor * value;
                 }
             }
         }
