@@ -227,7 +227,8 @@ pub mod triangular {
 }
 
 /// Incomplete factorizations without fill, on a device: [`Ilu0Plan`](factorization::Ilu0Plan), A ≈ LU, and
-/// [`Ic0Plan`](factorization::Ic0Plan), A ≈ L·Lᵀ. Solves with the factors are [`triangular`].
+/// [`Ic0Plan`](factorization::Ic0Plan), A ≈ L·Lᵀ. Solves with the factors are [`triangular`]. The inverses of diagonal blocks are
+/// [`DeviceBsr::invert_diagonal_blocks`](bsr::DeviceBsr::invert_diagonal_blocks).
 pub mod factorization {
     pub use crate::op::{FactorizationOptions, FactorizationPlanInfo, Ic0Plan, Ilu0Plan};
 }

@@ -5,12 +5,13 @@ use std::thread;
 use std::time::Duration;
 
 use evenpath::device::{BlockOrder, MemoryOrder, SimulatedOptions};
+use evenpath::error::OpError;
 use evenpath::factorization::{Ic0Plan, Ilu0Plan};
 use evenpath::triangular::{Triangle, TriangularOptions};
 use evenpath::{Csr, Device};
 use evenpath_tests::{DeviceUnderTest, devices};
 
-use super::matrices::shapes;
+use super::matrices::{shapes, with_entries};
 
 fn matrix(name: &str) -> Csr<f64> {
     shapes(true).into_iter().find(|(other, _)| *other == name).expect("a shape").1
@@ -102,6 +103,42 @@ fn blocks_run_in_any_order() {
             assert!(on(&Device::simulated(options)) == expected, "{name}, seed {seed}");
         }
     }
+}
+
+/// Rows of wide levels are factorized by several threads of the CPU, with the same bits and the same first row that breaks down.
+#[test]
+fn threads_of_the_cpu_share_wide_levels() {
+    let half = 5000;
+    let entries = (0..half).flat_map(|row| [(half + row, row), (half + row, (row * 7 + 1) % half)]);
+    let a = with_entries::<f64, u32>(2 * half, entries, true);
+    let mut broken = a.clone();
+    for row in [half + 7, half + 4000] {
+        let at = broken.row_offsets()[row] as usize + broken.row(row).expect("inside").len() - 1;
+        broken.values_mut()[at] = f64::NAN;
+    }
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        pool.install(|| {
+            let (device, matrix) = (Device::cpu(), Device::cpu().upload(&a).expect("upload"));
+            let (lu, cholesky) =
+                (Ilu0Plan::new(&matrix).expect("a plan"), Ic0Plan::new(&matrix).expect("a plan"));
+            assert_eq!(lu.info().expect("info").levels, 2, "{device}");
+            let factors =
+                (lu.factorize(&matrix).expect("factors"), cholesky.factorize(&matrix).expect("a factor"));
+            matrix.set_values(broken.values()).expect("as many");
+            let error = cholesky.factorize(&matrix).expect_err("no number");
+            assert!(matches!(error, OpError::Breakdown { row } if row == half + 7), "{error}");
+            (factors.0.download().expect("download"), factors.1.download().expect("download"))
+        })
+    };
+    let expected = on(1);
+    for threads in [2, 3, 8] {
+        assert!(on(threads) == expected, "{threads} threads");
+    }
+    // One level, in which entries of L are quotients.
+    let (row, column) = (half + 3, 3);
+    let quotient = a.get(row, column).expect("an entry") / a.get(column, column).expect("a diagonal");
+    assert_eq!(expected.0.get(row, column), Some(quotient));
 }
 
 #[test]

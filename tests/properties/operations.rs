@@ -93,12 +93,13 @@ macro_rules! operations {
 }
 
 pub(super) fn operations() -> Vec<Operation> {
-    let mut all = on_matrices();
+    let mut all = on_products_and_factors();
+    all.extend(on_matrices());
     all.extend(on_sequences());
     all
 }
 
-fn on_matrices() -> Vec<Operation> {
+fn on_products_and_factors() -> Vec<Operation> {
     operations! {
         "SpMV, CSR", "`DeviceCsr::plan_spmv`", spmv [f16 bf16 f32 f64] [u32 u64] true, true, true;
         "SpMV, CSR, once", "`DeviceCsr::spmv`", spmv_once [f32 f64] [u32 u64] true, true, true;
@@ -139,6 +140,11 @@ fn on_matrices() -> Vec<Operation> {
         "ILU(0), in place, complex", "`Ilu0Plan::factorize_into`", complex_lu_into [c32 c64] [u32 u64] true, true, true;
         "IC(0), in place, complex", "`Ic0Plan::factorize_into`", complex_cholesky_into [c32 c64] [u32 u64] true, true, true;
         "inverses of blocks, BSR", "`DeviceBsr::invert_diagonal_blocks`", invert_blocks [f32 f64] [u32 u64] false, false, true;
+    }
+}
+
+fn on_matrices() -> Vec<Operation> {
+    operations! {
         "SpGEMM, row tiles", "`DeviceCsr::spgemm`", spgemm_row_tiles [f32 f64] [u32 u64] false, false, true;
         "SpGEMM, row-wise", "`DeviceCsr::plan_spgemm`", spgemm_row_wise [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, row-wise, complex", "`DeviceCsr::plan_spgemm`", complex_spgemm [c32 c64] [u32 u64] false, true, true;

@@ -52,7 +52,7 @@ fn matrix_bytes<V>(rows: usize, entries: u64) -> u64 {
     4 * (rows as u64 + 1) + entries * (size_of::<V>() + size_of::<u32>()) as u64
 }
 
-/// What all contenders have in common: a plan made in these times, with these bytes.
+/// Adds the times and the bytes of a plan to a contender.
 fn planned(setups: &Times, bytes: u64, ran: Contender) -> Contender {
     Contender { setup_ms: Some(median(setups)), bytes: Some(bytes), ..ran }
 }

@@ -112,7 +112,7 @@ impl<V: PeerValue> SpsvProblem<'_, V> {
     }
 }
 
-/// What all calls with one triangle share.
+/// Operands of all calls with one triangle.
 #[derive(Clone, Copy)]
 struct Operands<'p> {
     version: &'p Version,

@@ -8,25 +8,21 @@ pub(crate) fn factorize_cholesky<V: Scalar, O: Offset>(
     diagonal: V,
     factor: &mut [V],
 ) -> Option<usize> {
-    let mut breakdown = None;
-    for row in 0..rows.count() {
-        let (begin, own) = (rows.entries(row).start, rows.diagonal(row));
-        for entry in begin..own {
+    rows.factorize(factor, |row, before, own| {
+        let (begin, own_diagonal) = (rows.entries(row).start, rows.diagonal(row));
+        for entry in begin..own_diagonal {
             let above = rows.column_indices[entry] as usize;
             let (start, pivot) = (rows.entries(above).start, rows.diagonal(above));
             let product = sum(pivot - start, |at| {
                 let found = rows.find(rows.column_indices[start + at], begin..entry);
-                found.map_or(V::ZERO, |found| factor[start + at].conj() * factor[found])
+                found.map_or(V::ZERO, |found| before[start + at].conj() * own[found - begin])
             });
-            factor[entry] = (factor[entry] - product).divided_by(factor[pivot]);
+            own[entry - begin] = (own[entry - begin] - product).divided_by(before[pivot]);
         }
-        let squares = sum(own - begin, |at| factor[begin + at] * factor[begin + at].conj());
-        let pivot = diagonal * factor[own] - squares;
-        // Not positive for NaN either.
-        if !pivot.is_positive() && breakdown.is_none() {
-            breakdown = Some(row);
-        }
-        factor[own] = pivot.real_root();
-    }
-    breakdown
+        let squares = sum(own_diagonal - begin, |at| own[at] * own[at].conj());
+        let pivot = diagonal * own[own_diagonal - begin] - squares;
+        own[own_diagonal - begin] = pivot.real_root();
+        // Not for NaN either.
+        pivot.is_positive()
+    })
 }

@@ -8,24 +8,21 @@ pub(crate) fn factorize_lu<V: Scalar, O: Offset>(
     diagonal: V,
     factors: &mut [V],
 ) -> Option<usize> {
-    let mut breakdown = None;
-    for row in 0..rows.count() {
-        let (entries, own) = (rows.entries(row), rows.diagonal(row));
-        factors[own] = factors[own] * diagonal;
-        for entry in entries.start..own {
+    rows.factorize(factors, |row, before, own| {
+        let (entries, own_diagonal) = (rows.entries(row), rows.diagonal(row));
+        let start = entries.start;
+        own[own_diagonal - start] = own[own_diagonal - start] * diagonal;
+        for entry in start..own_diagonal {
             let above = rows.column_indices[entry] as usize;
             let pivot = rows.diagonal(above);
-            let factor = factors[entry].divided_by(factors[pivot]);
-            factors[entry] = factor;
-            for at in pivot + 1..rows.entries(above).end {
+            let factor = own[entry - start].divided_by(before[pivot]);
+            own[entry - start] = factor;
+            for (at, &value) in before[..rows.entries(above).end].iter().enumerate().skip(pivot + 1) {
                 if let Some(found) = rows.find(rows.column_indices[at], entry + 1..entries.end) {
-                    factors[found] = factors[found] - factor * factors[at];
+                    own[found - start] = own[found - start] - factor * value;
                 }
             }
         }
-        if factors[own] == V::ZERO && breakdown.is_none() {
-            breakdown = Some(row);
-        }
-    }
-    breakdown
+        own[own_diagonal - start] != V::ZERO
+    })
 }

@@ -93,7 +93,7 @@ impl<O: Offset> Triangle<O> {
     }
 
     /// The place of a row's diagonal, if there is one.
-    pub(super) fn diagonal(&self, row: usize) -> usize {
+    pub(in crate::cpu) fn diagonal(&self, row: usize) -> usize {
         let entries = self.entries(row);
         if self.is_upper { entries.start - 1 } else { entries.end }
     }
@@ -113,7 +113,7 @@ impl<O: Offset> Triangle<O> {
     }
 
     /// The rows of each level, in order, if levels are wide.
-    pub(super) fn wide_levels(&self) -> Option<impl Iterator<Item = &[u32]>> {
+    pub(in crate::cpu) fn wide_levels(&self) -> Option<impl Iterator<Item = &[u32]>> {
         let Levels { rows, offsets } = self.by_level.as_ref()?;
         Some(offsets.windows(2).map(|bounds| &rows[bounds[0]..bounds[1]]))
     }

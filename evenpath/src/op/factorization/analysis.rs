@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use evenpath_kernels::factorization::FactorRows;
 
 use super::info::FactorizationPlanInfo;
-use crate::cpu::FactorizedRows;
+use crate::cpu::{FactorizedRows, Triangle};
 use crate::device::{Device, DeviceError, DeviceVec, Event};
 use crate::format::DeviceCsr;
 use crate::format::canonical::check_canonical;
@@ -15,7 +15,7 @@ use crate::op::triangular::entries::{
 };
 use crate::operand::OpError;
 use crate::operand::check::check_shape;
-use crate::{Entry, Offset, RealStorage, Scalar, parallel};
+use crate::{Entry, Offset, RealStorage, Scalar};
 
 /// The pattern of factors, analyzed, and the outcome of the last factorization.
 pub(super) struct FactorAnalysis<O: Offset> {
@@ -26,8 +26,8 @@ pub(super) struct FactorAnalysis<O: Offset> {
 
 enum Rows<O: Offset> {
     Cpu {
-        /// The place of the diagonal of each row.
-        diagonals: Vec<O>,
+        /// The entries of each row below the diagonal, and the levels of the rows.
+        triangle: Triangle<O>,
         /// The first row that broke down.
         breakdown: Mutex<Option<usize>>,
     },
@@ -67,7 +67,11 @@ impl<O: Offset> FactorAnalysis<O> {
     pub(super) fn new(pattern: &Arc<DevicePattern<O>>, start: Event) -> Result<Self, OpError> {
         let device = pattern.row_offsets.device();
         let rows = match pattern.host_arrays() {
-            Some(arrays) => Rows::Cpu { diagonals: diagonals(arrays)?, breakdown: Mutex::default() },
+            Some(arrays) => {
+                let missing = |row| OpError::MissingDiagonal { operand: "A", row };
+                let triangle = Triangle::find(arrays, (false, false), |_, _| 1).map_err(missing)?;
+                Rows::Cpu { triangle, breakdown: Mutex::default() }
+            }
             None => Self::for_kernels(pattern)?,
         };
         Ok(Self { pattern: Arc::clone(pattern), rows, events: (start, device.record()?) })
@@ -105,9 +109,9 @@ impl<O: Offset> FactorAnalysis<O> {
 
     /// The rows on the CPU, and where to note the first that breaks down.
     pub(super) fn on_cpu(&self) -> Option<(FactorizedRows<'_, O>, MutexGuard<'_, Option<usize>>)> {
-        let Rows::Cpu { diagonals, breakdown } = &self.rows else { return None };
+        let Rows::Cpu { triangle, breakdown } = &self.rows else { return None };
         let (row_offsets, column_indices) = self.pattern.host_arrays()?;
-        let rows = FactorizedRows { row_offsets, column_indices, diagonals };
+        let rows = FactorizedRows { row_offsets, column_indices, triangle };
         Some((rows, breakdown.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
@@ -148,7 +152,7 @@ impl<O: Offset> FactorAnalysis<O> {
         let (start, end) = &self.events;
         let analysis_ms = end.elapsed_since(start)?;
         let (levels, own) = match &self.rows {
-            Rows::Cpu { diagonals, .. } => (0, size_of_val(&diagonals[..]) as u64),
+            Rows::Cpu { triangle, .. } => (triangle.levels, triangle.bytes() as u64),
             Rows::Kernels(on_device) => {
                 let OnDevice { entries, order, levels, state } = &**on_device;
                 let State { completed, drawn, found } =
@@ -159,19 +163,6 @@ impl<O: Offset> FactorAnalysis<O> {
         };
         Ok(FactorizationPlanInfo { levels, workspace_bytes: own + other_bytes, analysis_ms })
     }
-}
-
-/// Returns the place of the diagonal of each row.
-fn diagonals<O: Offset>((row_offsets, column_indices): (&[O], &[u32])) -> Result<Vec<O>, OpError> {
-    const ROWS: usize = 1 << 12;
-    let place = |row: usize| {
-        let (start, end) = (row_offsets[row].to_usize(), row_offsets[row + 1].to_usize());
-        let at = column_indices[start..end].binary_search(&(row as u32)).ok()?;
-        O::try_from_usize(start + at)
-    };
-    let places = parallel::map(row_offsets.len().saturating_sub(1), ROWS, place);
-    let missing = |row| OpError::MissingDiagonal { operand: "A", row };
-    places.into_iter().enumerate().map(|(row, place)| place.ok_or_else(|| missing(row))).collect()
 }
 
 /// The factor of the diagonal for a shift.

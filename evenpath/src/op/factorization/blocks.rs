@@ -41,23 +41,22 @@ impl<V: Value, O: Offset> DeviceBsr<V, O> {
         let (rows, size) = (self.nrows(), self.block_size());
         check_shape("A", self.shape(), (rows, rows))?;
         let mut blocks = self.diagonal_blocks()?;
-        let row = match blocks.host_slice_mut() {
-            Some(blocks) => cpu::invert_blocks(blocks, size, rows),
-            None => {
-                let lanes = device.kernel().threads(self.block_rows() * size.next_power_of_two())?;
-                let mut found = device.zeros(1)?;
-                let kernel = InvertBlocks {
-                    blocks: blocks.as_global_mut(),
-                    count: self.block_rows() as u32,
-                    size: size as u32,
-                    rows: rows as u32,
-                    found: found.as_global_mut(),
-                };
-                // SAFETY: there are the values of `count` blocks, one word that is zero, and a lane for each column; buffers are freed in
-                // the stream's order.
-                unsafe { lanes.launch(kernel) }?;
-                first_row(found.get(0)?)
-            }
+        let row = if let Some(blocks) = blocks.host_slice_mut() {
+            cpu::invert_blocks(blocks, size, rows)
+        } else {
+            let lanes = device.kernel().threads(self.block_rows() * size.next_power_of_two())?;
+            let mut found = device.zeros(1)?;
+            let kernel = InvertBlocks {
+                blocks: blocks.as_global_mut(),
+                count: self.block_rows() as u32,
+                size: size as u32,
+                rows: rows as u32,
+                found: found.as_global_mut(),
+            };
+            // SAFETY: there are the values of `count` blocks, one word that is zero, and a lane for each column; buffers are freed in
+            // the stream's order.
+            unsafe { lanes.launch(kernel) }?;
+            first_row(found.get(0)?)
         };
         match row {
             Some(row) => Err(OpError::Singular { row }),

@@ -7,14 +7,14 @@ use std::fmt;
 /// use evenpath::{Csr, Device};
 ///
 /// let a = Csr::from_triplets(2, 2, [(0, 0, 2.0), (1, 0, 1.0), (1, 1, 4.0)])?;
-/// let plan = Ilu0Plan::new(&Device::simulated(Default::default()).upload(&a)?)?;
+/// let plan = Ilu0Plan::new(&Device::best()?.upload(&a)?)?;
 /// assert_eq!(plan.info()?.levels, 2); // the second row needs the first
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct FactorizationPlanInfo {
-    /// Number of rows that follow each other; 0 on the CPU, where all do.
+    /// Number of levels: of rows that follow each other, whatever the device.
     pub levels: usize,
     /// Bytes of device memory that the plan holds.
     pub workspace_bytes: u64,
