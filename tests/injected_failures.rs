@@ -6,6 +6,7 @@
 //! next attempt does not read it.
 
 mod batch_and_blocks;
+mod complex;
 mod drive;
 mod structure;
 mod trees;
