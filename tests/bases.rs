@@ -4,7 +4,7 @@
 #![allow(clippy::float_cmp)]
 
 use evenpath::error::OpError;
-use evenpath::{Device, DeviceDense, DeviceVec, Layout, Value, vector};
+use evenpath::{Csr, Device, DeviceDense, DeviceVec, Layout, Value, vector};
 use evenpath_tests::devices;
 
 const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
@@ -116,6 +116,17 @@ fn other_precisions_round_to_nearest() {
                 "{narrow}: {found}"
             );
         }
+        let pattern =
+            Csr::from_triplets(1, wide.len(), wide.iter().enumerate().map(|(col, &value)| (0, col, value)));
+        let a = device.upload(&pattern.unwrap()).unwrap();
+        let single = a.narrow().unwrap();
+        a.set_values(&vec![0.0; wide.len()]).unwrap();
+        let bits = |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect::<Vec<u32>>();
+        assert_eq!(bits(single.values().download().unwrap()), bits(narrow.download().unwrap()));
+        assert_eq!(
+            bits(single.widen().unwrap().narrow().unwrap().values().download().unwrap()),
+            bits(found.clone())
+        );
         assert!(vector::narrow(&x, &mut device.zeros(1).unwrap()).is_err());
         assert!(vector::widen(&narrow, &mut device.zeros(1).unwrap()).is_err());
     }

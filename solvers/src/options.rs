@@ -25,7 +25,7 @@ impl Default for SolverOptions {
             absolute: 0.0,
             max_steps: 10_000,
             stagnation_steps: 1_000,
-            check_steps: 16,
+            check_steps: 32,
             restart: 30,
             is_profiled: false,
         }

@@ -20,6 +20,7 @@ pub(crate) mod listed_rows;
 pub(crate) mod offsets;
 pub(crate) mod path_tiles;
 mod permute;
+mod precision;
 mod reduction;
 pub(crate) mod row_order;
 pub(crate) mod row_pieces;

@@ -7,8 +7,8 @@ use crate::bsr::shape::MAX_BLOCK_SIZE;
 use crate::elementary::Elementary;
 
 kernel! {
-    /// Replaces blocks by their inverses, by elimination in place with pivots of the largest magnitude in their column. As many lanes as
-    /// columns, rounded up to a power of two, have a block.
+    /// Replaces blocks by their inverses, by elimination in place with pivots of the largest magnitude in their column. A block has a
+    /// lane for each column, and more up to a power of two.
     pub struct InvertBlocks<V: Elementary> {
         /// The blocks, each row by row.
         pub blocks: GlobalMut<V>,

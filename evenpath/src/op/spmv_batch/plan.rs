@@ -46,7 +46,7 @@ enum Schedule<V: Value, O: Offset> {
     OneByOne(SpmvPlan<V, O>),
 }
 
-/// Nonzeros of a pattern from which on its matrices are multiplied one by one: the launches take no part of the time that counts.
+/// Minimum nonzeros of a pattern whose matrices are multiplied one by one: the launches take a small part of the time.
 const LARGE: usize = 1 << 22;
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {

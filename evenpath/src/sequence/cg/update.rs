@@ -210,9 +210,12 @@ impl<V: Value> CgSteps<V> {
     }
 }
 
+/// Maximum number of blocks of both updates: enough to keep memory busy, few enough that each may add up the sums of all.
+const UPDATE_BLOCKS: usize = 256;
+
 /// Number of blocks of both updates.
 fn update_blocks<V: Value>(len: usize) -> usize {
-    blocks::<UpdateResidual<V>>(len).max(1)
+    blocks::<UpdateResidual<V>>(len).clamp(1, UPDATE_BLOCKS)
 }
 
 fn check_vectors<V: Value, const N: usize>(
