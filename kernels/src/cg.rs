@@ -81,9 +81,9 @@ impl<V: Float> UpdateResidual<V> {
             }
             for item in 0..ITEMS {
                 let index = first + item * BLOCK;
-                let old = r[item];
-                let new = if alpha == V::ZERO { old } else { old - alpha * ap[item] };
+                let mut new = V::ZERO;
                 if index < len {
+                    new = if alpha == V::ZERO { r[item] } else { r[item] - alpha * ap[item] };
                     self.r.store(index, new);
                 }
                 rr = new.fma(new, rr);
