@@ -1,4 +1,4 @@
-//! What all methods share: from a true residual to the next, until the system is solved.
+//! Common part of all methods: from a true residual to the next, until the system is solved.
 
 use std::time::Instant;
 

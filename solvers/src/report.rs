@@ -78,7 +78,7 @@ pub struct Times {
     pub preconditioner: Option<Duration>,
 }
 
-/// What a solve did.
+/// Result of a solve.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Report {

@@ -8,7 +8,7 @@ use evenpath::{Device, DeviceSlice, DeviceVec, Value, vector};
 use crate::error::{Error, Result};
 use crate::{LinearOperator, Preconditioner};
 
-/// What a method computes with: products, preconditioner, inner products.
+/// Operands of a method: products, preconditioner, inner products.
 pub(crate) struct Work<'a, V: Value> {
     pub(crate) operator: &'a dyn LinearOperator<V>,
     pub(crate) preconditioner: &'a dyn Preconditioner<V>,

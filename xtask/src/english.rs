@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 /// Files and folders that are checked, relative to the workspace.
-pub const CHECKED: [&str; 14] = [
+pub const CHECKED: [&str; 15] = [
     "CONTRIBUTING.md",
     "README.md",
     "bench",
@@ -23,6 +23,7 @@ pub const CHECKED: [&str; 14] = [
     "fuzz",
     "kernels",
     "simt",
+    "solvers",
     "tests",
     "xtask",
 ];

@@ -1,5 +1,7 @@
 //! Conjugate gradients whose scalars stay on the device: several steps are one graph.
 
+use std::ops::ControlFlow;
+
 use evenpath::cg::{CgDirection, CgScalars, CgSteps};
 use evenpath::device::Graph;
 use evenpath::{DeviceSlice, DeviceVec, Value};
@@ -110,7 +112,7 @@ impl<V: Value> Cycle<V> for GraphSteps<'_, V> {
         let limits = Limits { norm, of_norm: progress.limit(), of_square: device_limit.to_f64() };
         let end = loop {
             let scalars = self.advance(self.len.min(progress.steps_left()))?;
-            if let Some(end) = limits.look(&scalars, progress) {
+            if let ControlFlow::Break(end) = limits.look(&scalars, progress) {
                 break end;
             }
         };
@@ -119,7 +121,7 @@ impl<V: Value> Cycle<V> for GraphSteps<'_, V> {
     }
 }
 
-/// What ends the steps of a cycle.
+/// Limits that end the steps of a cycle.
 struct Limits {
     /// The norm of the residual at the start.
     norm: f64,
@@ -130,28 +132,29 @@ struct Limits {
 }
 
 impl Limits {
-    /// Records steps. Returns how the cycle ends, if it does.
-    fn look<V: Value>(&self, scalars: &[CgScalars<V>], progress: &mut Progress) -> Option<Option<Breakdown>> {
+    /// Records steps, until one that ends the cycle: then by a breakdown or without.
+    fn look<V: Value>(
+        &self,
+        scalars: &[CgScalars<V>],
+        progress: &mut Progress,
+    ) -> ControlFlow<Option<Breakdown>> {
         for step in scalars.windows(2) {
             let (pap, alpha) = (step[0].pap.to_f64(), step[0].alpha.to_f64());
             if pap <= 0.0 {
-                return Some((step[0].rr != V::ZERO).then_some(Breakdown::IndefiniteMatrix));
+                return ControlFlow::Break((step[0].rr != V::ZERO).then_some(Breakdown::IndefiniteMatrix));
             }
             if pap.is_nan() {
                 progress.push(f64::NAN);
-                return Some(None);
+                return ControlFlow::Break(None);
             }
-            if alpha == 0.0 {
-                return Some(None);
-            }
-            if progress.push(self.residual(step[1].rr.to_f64())) {
-                return Some(None);
+            if alpha == 0.0 || progress.push(self.residual(step[1].rr.to_f64())) {
+                return ControlFlow::Break(None);
             }
             if step[1].rz <= V::ZERO {
-                return Some(Some(Breakdown::IndefinitePreconditioner));
+                return ControlFlow::Break(Some(Breakdown::IndefinitePreconditioner));
             }
         }
-        None
+        ControlFlow::Continue(())
     }
 
     /// The norm of the residual, within the limit exactly if the device found its square within.
