@@ -81,7 +81,7 @@ fn matrices_with_much_fill_are_solved_with_the_same_bits_again() {
         assert_eq!(one, two);
     }
     let full: Vec<Vec<f64>> = (0..150)
-        .map(|i| (0..150).map(|j| if i == j { 300.0 } else { ((i * j) % 7) as f64 - 3.0 }).collect())
+        .map(|i| (0..150).map(|j| if i == j { 300.0 } else { f64::from((i * j) % 7) - 3.0 }).collect())
         .collect();
     let rows: Vec<&[f64]> = full.iter().map(Vec::as_slice).collect();
     for factorization in ALL {
@@ -262,7 +262,7 @@ fn many_right_hand_sides_are_solved_beside_gaps() {
             for column in 0..columns {
                 let b = &b[column * of_b..][..30];
                 check_solution(&a, &x[column * of_x..][..30], b, 1e-13);
-                assert_eq!(x[column * of_x + 30], 7.0);
+                assert_eq!(x[column * of_x + 30].to_bits(), 7.0_f64.to_bits());
             }
         }
     }
@@ -364,4 +364,29 @@ fn the_report_names_the_library_and_sizes() {
     assert_eq!((info.backend, info.factorization), (DirectBackend::Faer, Factorization::Cholesky));
     assert!(info.factor_nonzeros.unwrap() >= 280 && info.analysis_ms > 0.0 && info.factorization_ms > 0.0);
     assert!(info.to_string().starts_with("Cholesky by faer, "), "{info}");
+}
+
+#[test]
+fn a_gpu_uses_cudss_or_names_it() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        if !matches!(device.kind(), DeviceKind::Cuda(_)) {
+            continue;
+        }
+        let a = device.upload(&grid::<f64>(10)).unwrap();
+        match DirectSolver::new(&a, DirectOptions::default()) {
+            Ok(solver) => {
+                let info = solver.info().unwrap();
+                assert!(matches!(info.backend, DirectBackend::Cudss { .. }), "{info}");
+                assert!(info.factor_nonzeros.is_some_and(|nonzeros| nonzeros >= a.nnz()), "{info}");
+            }
+            Err(error @ Error::NoLibrary { .. }) => {
+                assert!(error.to_string().contains("pip install nvidia-cudss-cu13"), "{error}");
+                println!("SKIPPED: {error}");
+                let solver = DirectSolver::new(&a, options(Factorization::Lu)).unwrap();
+                assert_eq!(solver.info().unwrap().backend, DirectBackend::Faer);
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
 }

@@ -2,15 +2,15 @@
 
 use evenpath::{Csr, Offset};
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::LltError;
+use faer::linalg::cholesky::llt::factor::{LltError, LltRegularization};
 use faer::sparse::linalg::cholesky::{
     CholeskySymbolicParams, IntranodeLbltRef, LltRef, SymbolicCholesky, SymbolicCholeskyRaw,
     SymmetricOrdering, factorize_symbolic_cholesky,
 };
-use faer::sparse::linalg::lu::{LuRef, NumericLu, SymbolicLu, factorize_symbolic_lu};
+use faer::sparse::linalg::lu::{LuRef, LuSymbolicParams, NumericLu, SymbolicLu, factorize_symbolic_lu};
 use faer::sparse::linalg::{LuError, SupernodalThreshold};
 use faer::sparse::{FaerError, SparseColMatRef, SymbolicSparseColMatRef};
-use faer::{Conj, MatMut, Par, Side};
+use faer::{Conj, MatMut, Par, Side, Spec};
 
 use super::equilibrate::Scales;
 use super::options::Factorization;
@@ -42,13 +42,15 @@ impl<V: DirectValue> Factors<V> {
         let rows = a.nrows();
         let pattern = SymbolicSparseColMatRef::new_checked(rows, rows, &offsets, None, &columns);
         let cholesky = |threshold| {
-            let parameters =
-                CholeskySymbolicParams { supernodal_flop_ratio_threshold: threshold, ..Default::default() };
+            let parameters = CholeskySymbolicParams {
+                supernodal_flop_ratio_threshold: threshold,
+                ..CholeskySymbolicParams::default()
+            };
             factorize_symbolic_cholesky(pattern, SIDE, SymmetricOrdering::Amd, parameters).map_err(failed)
         };
         let kind = match factorization {
             Factorization::Lu => Kind::Lu {
-                symbolic: factorize_symbolic_lu(pattern, Default::default()).map_err(failed)?,
+                symbolic: factorize_symbolic_lu(pattern, LuSymbolicParams::default()).map_err(failed)?,
                 numeric: NumericLu::new(),
                 scales: None,
             },
@@ -84,9 +86,9 @@ impl<V: DirectValue> Factors<V> {
                 let (new_scales, scaled) = Scales::new(&self.offsets, &self.columns, values);
                 *scales = Some(new_scales);
                 let a = SparseColMatRef::new(pattern, scaled.as_slice());
-                let mut memory = memory(symbolic.factorize_numeric_lu_scratch::<V>(par, Default::default()))?;
+                let mut memory = memory(symbolic.factorize_numeric_lu_scratch::<V>(par, Spec::default()))?;
                 let stack = MemStack::new(&mut memory);
-                match symbolic.factorize_numeric_lu(numeric, a, par, stack, Default::default()) {
+                match symbolic.factorize_numeric_lu(numeric, a, par, stack, Spec::default()) {
                     Ok(_) => Ok(()),
                     // Columns of the transpose are rows of the matrix.
                     Err(LuError::SymbolicSingular { index }) => {
@@ -96,10 +98,10 @@ impl<V: DirectValue> Factors<V> {
                 }
             }
             Kind::Cholesky { symbolic, values } => {
-                let scratch = symbolic.factorize_numeric_llt_scratch::<V>(par, Default::default());
-                let (mut memory, none) = (memory(scratch)?, Default::default());
+                let scratch = symbolic.factorize_numeric_llt_scratch::<V>(par, Spec::default());
+                let (mut memory, none) = (memory(scratch)?, LltRegularization::default());
                 let stack = MemStack::new(&mut memory);
-                match symbolic.factorize_numeric_llt(values, a, SIDE, none, par, stack, Default::default()) {
+                match symbolic.factorize_numeric_llt(values, a, SIDE, none, par, stack, Spec::default()) {
                     Ok(_) => Ok(()),
                     Err(LltError::NonPositivePivot { index }) => {
                         // Without supernodes, faer counts from 1.
@@ -111,9 +113,9 @@ impl<V: DirectValue> Factors<V> {
                 }
             }
             Kind::Ldlt { symbolic, values, subdiagonal, order: [forward, inverse] } => {
-                let scratch = symbolic.factorize_numeric_intranode_lblt_scratch::<V>(par, Default::default());
+                let scratch = symbolic.factorize_numeric_intranode_lblt_scratch::<V>(par, Spec::default());
                 let mut memory = memory(scratch)?;
-                let (stack, parameters) = (MemStack::new(&mut memory), Default::default());
+                let (stack, parameters) = (MemStack::new(&mut memory), Spec::default());
                 symbolic.factorize_numeric_intranode_lblt(
                     values,
                     subdiagonal,
@@ -138,11 +140,14 @@ impl<V: DirectValue> Factors<V> {
             Kind::Lu { symbolic, numeric, scales } => {
                 let mut memory = memory(symbolic.solve_transpose_in_place_scratch::<V>(columns, par))?;
                 let (stack, factors) = (MemStack::new(&mut memory), LuRef::new_unchecked(symbolic, numeric));
-                scales.iter().for_each(|scales| x.chunks_exact_mut(rows).for_each(|b| scales.scale_rows(b)));
+                let Some(scales) = scales else { return Err(Error::NotFactorized) };
+                for b in x.chunks_exact_mut(rows) {
+                    scales.scale_rows(b);
+                }
                 factors.solve_transpose_in_place_with_conj(Conj::No, matrix(x), par, stack);
-                scales
-                    .iter()
-                    .for_each(|scales| x.chunks_exact_mut(rows).for_each(|x| scales.scale_columns(x)));
+                for x in x.chunks_exact_mut(rows) {
+                    scales.scale_columns(x);
+                }
             }
             Kind::Cholesky { symbolic, values } => {
                 let mut memory = memory(symbolic.solve_in_place_scratch::<V>(columns, par))?;

@@ -6,12 +6,12 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Factorization {
-    /// A = LU, with pivots. For every regular matrix.
+    /// `A = LU`, with pivots. For every regular matrix.
     #[default]
     Lu,
-    /// A = LLᵀ, for a symmetric positive definite A, of which both triangles are stored.
+    /// `A = LLᵀ`, for a symmetric positive definite A, of which both triangles are stored.
     Cholesky,
-    /// A = LDLᵀ, for a symmetric A, of which both triangles are stored. Pivots are chosen near the diagonal: a regular but indefinite
+    /// `A = LDLᵀ`, for a symmetric A, of which both triangles are stored. Pivots are chosen near the diagonal: a regular but indefinite
     /// matrix can be refused, which [`Lu`](Self::Lu) factorizes.
     Ldlt,
 }

@@ -113,7 +113,7 @@ unsafe extern "C" fn get(
         match (number, size) {
             (INFO, 4) => *to.cast::<c_int>() = NEXT_INFO.get(),
             (FACTOR_NONZEROS, 8) => {
-                *to.cast::<i64>() = factors.as_ref().map_or(0, |factors| factors.len() as i64)
+                *to.cast::<i64>() = factors.as_ref().map_or(0, |factors| factors.len() as i64);
             }
             _ => panic!("number {number} of {size} bytes"),
         }
@@ -122,7 +122,6 @@ unsafe extern "C" fn get(
     SUCCESS
 }
 
-#[expect(clippy::too_many_arguments, reason = "the library's function has them")]
 unsafe extern "C" fn create_csr(
     to: *mut Object,
     rows: i64,

@@ -97,7 +97,9 @@ fn failures_are_named_and_end_all_objects() {
 #[test]
 fn libraries_that_cannot_be_used_are_named() {
     let missing = PathBuf::from("/nowhere/libcudss.so.1");
-    for reason in [open(Some(&missing), &[]).err().unwrap(), open(None, &[missing.clone()]).err().unwrap()] {
+    for reason in
+        [open(Some(&missing), &[]).err().unwrap(), open(None, std::slice::from_ref(&missing)).err().unwrap()]
+    {
         assert!(reason.contains("/nowhere/libcudss.so.1"), "{reason}");
     }
     // Any other library lacks the functions.
