@@ -94,7 +94,7 @@ fn no_rows_and_no_columns_are_solved() {
     for device in device_of_each_kind() {
         for factorization in ALL {
             let solver = solver(&device, &spd::<f64>(0), factorization).unwrap();
-            assert_eq!(solution(&device, &solver, &[]), []);
+            assert_eq!(solution(&device, &solver, &[]), Vec::<f64>::new());
             assert_eq!(solver.info().unwrap().factor_nonzeros, Some(0));
         }
         let solver = solver(&device, &spd::<f64>(3), Factorization::Lu).unwrap();

@@ -12,7 +12,7 @@ use crate::{Offset, Value};
 
 /// Tiles and launches on a device with kernels.
 pub(super) struct Tiles<V: Value, O: Offset> {
-    tiles: PathTiles,
+    path: PathTiles,
     batch: usize,
     multiply: Launch<BatchTile<V, O>>,
     fixup: Launch<BatchFixup<V>>,
@@ -23,15 +23,15 @@ pub(super) struct Tiles<V: Value, O: Offset> {
 impl<V: Value, O: Offset> Tiles<V, O> {
     pub(super) fn new(matrix: &DeviceCsr<V, O>, batch: usize) -> Result<Self, DeviceError> {
         let device = matrix.device();
-        let (tiles, _) = PathTiles::find(matrix, device.kernel::<BatchTile<V, O>>())?;
-        let blocks = (tiles.count as usize).saturating_mul(batch.div_ceil(BATCH_AT_ONCE));
+        let (path, _) = PathTiles::find(matrix, device.kernel::<BatchTile<V, O>>())?;
+        let blocks = (path.count as usize).saturating_mul(batch.div_ceil(BATCH_AT_ONCE));
         let multiply = device.kernel().blocks(blocks)?.room_for(u32::MAX);
-        let count = carries_of(&tiles);
+        let count = carries_of(&path);
         let fixup = device.kernel::<BatchFixup<V>>();
         let blocks = count.div_ceil(fixup.info().block_size as usize).saturating_mul(batch);
         let fixup = fixup.blocks(blocks)?;
         let carries = Mutex::new(device.uninitialized(count.saturating_mul(batch))?);
-        Ok(Self { tiles, batch, multiply, fixup, carries })
+        Ok(Self { path, batch, multiply, fixup, carries })
     }
 
     /// Launches the products. The operands' lengths were checked.
@@ -41,7 +41,7 @@ impl<V: Value, O: Offset> Tiles<V, O> {
         (alpha, values, x): (V, &DeviceSlice<V>, &DeviceSlice<V>),
         (beta, y): (V, &mut DeviceSlice<V>),
     ) -> Result<(), DeviceError> {
-        let Self { tiles, batch, multiply, fixup, carries } = self;
+        let Self { path, batch, multiply, fixup, carries } = self;
         let mut carries = carries.lock().unwrap_or_else(PoisonError::into_inner);
         let update = update(alpha, beta, y);
         let kernel = BatchTile {
@@ -49,19 +49,19 @@ impl<V: Value, O: Offset> Tiles<V, O> {
             values: values.as_global(),
             x: x.as_global(),
             update,
-            tile_rows: tiles.rows.as_global(),
+            tile_rows: path.rows.as_global(),
             carries: carries.as_global_mut(),
             cols: matrix.ncols() as u32,
             batch: *batch as u32,
-            tiles: tiles.count,
+            tiles: path.count,
         };
         // SAFETY: the views are of a valid matrix's pattern and its tiles, of values and vectors of all matrices, whose lengths were checked,
         // and of a carry for each matrix and tile but the last. All are on this device, and buffers are freed in the stream's order. The
         // lock keeps other runs from coming between the launches.
         unsafe { multiply.launch(kernel) }?;
-        let count = carries_of(tiles);
+        let count = carries_of(path);
         let kernel = BatchFixup {
-            tile_rows: tiles.rows.as_global(),
+            tile_rows: path.rows.as_global(),
             carries: carries.as_global(),
             y: update.y,
             count: count as u32,
@@ -75,16 +75,16 @@ impl<V: Value, O: Offset> Tiles<V, O> {
 
     /// Number of tiles of a matrix.
     pub(super) fn count(&self) -> u64 {
-        u64::from(self.tiles.count)
+        u64::from(self.path.count)
     }
 
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> u64 {
-        self.tiles.bytes() + self.carries.lock().unwrap_or_else(PoisonError::into_inner).bytes()
+        self.path.bytes() + self.carries.lock().unwrap_or_else(PoisonError::into_inner).bytes()
     }
 }
 
 /// Number of carries of each matrix: nothing follows the last tile.
-fn carries_of(tiles: &PathTiles) -> usize {
-    (tiles.count as usize).saturating_sub(1)
+fn carries_of(path: &PathTiles) -> usize {
+    (path.count as usize).saturating_sub(1)
 }
