@@ -1,6 +1,7 @@
 //! Steps of conjugate gradients on every device, beside the method in plain Rust.
 
 use evenpath::cg::{CgDirection, CgSteps};
+use evenpath::error::OpError;
 use evenpath::{Csr, Device, DeviceVec, Value, vector};
 use evenpath_tests::devices;
 
@@ -71,13 +72,13 @@ fn start<V: Value>(device: &Device, d: &DeviceVec<V>, limit: f64, len: usize) ->
 /// A step of a form.
 fn step<V: Value>(
     form: Form,
-    plan: &evenpath::spmv::SpmvPlan<V>,
-    d: &DeviceVec<V>,
+    at: usize,
+    (plan, d): (&evenpath::spmv::SpmvPlan<V>, &DeviceVec<V>),
     state: &mut State<V>,
-) -> Result<(), evenpath::error::OpError> {
+) -> Result<(), OpError> {
     let State { steps, vectors: [r, p, ap, z, x] } = state;
     plan.run(V::ONE, p, V::ZERO, ap)?;
-    steps.update_residual(p, ap, (form == Form::Scaled).then_some(&**d), r)?;
+    steps.update_residual(at, (p, ap), (form == Form::Scaled).then_some(&**d), r)?;
     if form == Form::Vector {
         vector::multiply_elements(d, r, z)?;
     }
@@ -86,7 +87,7 @@ fn step<V: Value>(
         Form::Scaled => CgDirection::Scaled { r, inverse: d },
         Form::Vector => CgDirection::Vector { r, z },
     };
-    steps.update_direction(direction, p, x)
+    steps.update_direction(at, direction, p, x)
 }
 
 fn check<V: Value>(device: &Device, len: usize, tolerance: f64) {
@@ -101,14 +102,17 @@ fn check<V: Value>(device: &Device, len: usize, tolerance: f64) {
         };
         let (squares, x) = reference(&a, &d, STEPS);
         let d = device.upload(&d.iter().copied().map(V::from_f64).collect::<Vec<V>>()).unwrap();
-        // Scalars of fewer steps than are done, so that they begin at the first place again.
+        // Scalars of fewer steps than are done, which start over.
         let mut state = start(device, &d, 0.0, 3);
         let mut found = Vec::new();
         for at in 0..STEPS {
-            step(form, &plan, &d, &mut state).unwrap();
+            if at % 3 == 0 {
+                state.steps.start_over().unwrap();
+            }
+            step(form, at % 3, (&plan, &d), &mut state).unwrap();
             let scalars = state.steps.scalars().unwrap();
-            assert_eq!(scalars.len(), at % 3 + 2);
-            found.push(scalars[scalars.len() - 1].rr.to_f64());
+            assert_eq!(scalars.len(), 4);
+            found.push(scalars[at % 3 + 1].rr.to_f64());
         }
         let scale = squares[0].max(1e-300);
         for (found, expected) in found.iter().zip(&squares) {
@@ -123,7 +127,7 @@ fn check<V: Value>(device: &Device, len: usize, tolerance: f64) {
         // The same as one graph, to the bit.
         let graph_state = start(device, &d, 0.0, STEPS);
         let mut graph = device
-            .capture(graph_state, |state| (0..STEPS).try_for_each(|_| step(form, &plan, &d, state)))
+            .capture(graph_state, |state| (0..STEPS).try_for_each(|at| step(form, at, (&plan, &d), state)))
             .unwrap();
         graph.launch().unwrap();
         let captured = graph.into_state();
@@ -157,8 +161,8 @@ fn nothing_changes_within_the_limit_or_in_a_wrong_direction() {
             let d = device.upload(&[1.0; 50]).unwrap();
             let mut state = start(device, &d, limit, 2);
             let before = state.vectors.each_ref().map(|vector| vector.download().unwrap());
-            for _ in 0..3 {
-                step(Form::Residual, &plan, &d, &mut state).unwrap();
+            for at in 0..2 {
+                step(Form::Residual, at, (&plan, &d), &mut state).unwrap();
             }
             for at in [0, 1, 4] {
                 assert_eq!(state.vectors[at].download().unwrap(), before[at], "{at} on {device}");
@@ -174,20 +178,30 @@ fn nothing_changes_within_the_limit_or_in_a_wrong_direction() {
 fn vectors_of_other_lengths_are_refused() {
     for under_test in devices() {
         let device = &under_test.device;
-        let mut steps = CgSteps::new(device, 0).unwrap();
+        let mut steps = CgSteps::new(device, 1).unwrap();
         let (p, short) = (device.upload(&[1.0; 3]).unwrap(), device.upload(&[1.0; 2]).unwrap());
         let (mut r, mut x) = (device.upload(&[1.0; 3]).unwrap(), device.upload(&[1.0; 3]).unwrap());
         steps.begin(1.0, 1.0, 0.0, 1.0).unwrap();
         for error in [
-            steps.update_residual(&short, &p, None, &mut r),
-            steps.update_residual(&p, &short, None, &mut r),
-            steps.update_residual(&p, &p, Some(&short), &mut r),
-            steps.update_direction(CgDirection::Residual(&short), &mut r, &mut x),
-            steps.update_direction(CgDirection::Scaled { r: &p, inverse: &short }, &mut r, &mut x),
-            steps.update_direction(CgDirection::Vector { r: &p, z: &short }, &mut r, &mut x),
+            steps.update_residual(0, (&short, &p), None, &mut r),
+            steps.update_residual(0, (&p, &short), None, &mut r),
+            steps.update_residual(0, (&p, &p), Some(&short), &mut r),
+            steps.update_direction(0, CgDirection::Residual(&short), &mut r, &mut x),
+            steps.update_direction(0, CgDirection::Scaled { r: &p, inverse: &short }, &mut r, &mut x),
+            steps.update_direction(0, CgDirection::Vector { r: &p, z: &short }, &mut r, &mut x),
         ] {
             let error = error.unwrap_err().to_string();
             assert!(error.contains("has length 2, but 3 is needed"), "{error}");
+        }
+        for error in [
+            steps.update_residual(1, (&p, &p), None, &mut r),
+            steps.update_direction(1, CgDirection::Residual(&p), &mut r, &mut x),
+        ] {
+            let error = error.unwrap_err();
+            assert!(
+                matches!(error, OpError::Length { operand: "the list of steps", len: 1, needed: 2 }),
+                "{error}"
+            );
         }
         assert_eq!((r.download().unwrap(), x.download().unwrap()), (vec![1.0; 3], vec![1.0; 3]));
     }

@@ -324,7 +324,6 @@ pub(super) fn divide_in_place<V: Value>(device: &Device, uploaded: &mut dyn FnMu
     in_place::<V>(device, uploaded, vector::divide_elements_in_place)
 }
 
-/// The same step every time: without the new direction, the scalars before it stay.
 pub(super) fn cg_residual<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let (device, x) = (device.clone(), upload(device, &numbers::<V>(ELEMENTS)));
     let mut steps = CgSteps::new(&device, 1).expect("scalars");
@@ -333,7 +332,7 @@ pub(super) fn cg_residual<V: Value>(device: &Device, uploaded: &mut dyn FnMut())
     Box::new(move || {
         let mut r = device.uninitialized(ELEMENTS)?;
         r.copy_from(&x)?;
-        steps.update_residual(&x, &x, Some(&x), &mut r)?;
+        steps.update_residual(0, (&x, &x), Some(&x), &mut r)?;
         Ok(download(r))
     })
 }

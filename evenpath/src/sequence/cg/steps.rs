@@ -35,10 +35,10 @@ use crate::sequence::fold::BLOCKS;
 /// let mut steps = CgSteps::new(&device, 16)?;
 /// let rr = vector::dot(&r, &r)?;
 /// steps.begin(rr, rr, 1e-20, 1.0)?;
-/// for _ in 0..3 {
+/// for step in 0..3 {
 ///     plan.run(1.0, &p, 0.0, &mut q)?;
-///     steps.update_residual(&p, &q, None, &mut r)?;
-///     steps.update_direction(CgDirection::Residual(&r), &mut p, &mut x)?;
+///     steps.update_residual(step, (&p, &q), None, &mut r)?;
+///     steps.update_direction(step, CgDirection::Residual(&r), &mut p, &mut x)?;
 /// }
 /// assert!((x.get(0)? - 1.0 / 11.0).abs() < 1e-15);
 /// assert_eq!(steps.scalars()?[2].alpha, 0.0); // solved by two steps
@@ -53,8 +53,6 @@ pub struct CgSteps<V: Value> {
     pub(super) sums: [DeviceVec<V>; 3],
     /// Number of steps with scalars of their own.
     pub(super) steps: usize,
-    /// The step that is next; `steps` if its scalars are to be moved to the first.
-    pub(super) step: usize,
 }
 
 /// Where z = M⁻¹r is. Each step takes the same form.
@@ -92,19 +90,19 @@ pub struct CgScalars<V> {
 }
 
 impl<V: Value> CgSteps<V> {
-    /// Allocates scalars of `steps` steps, at least one. Later steps overwrite them.
+    /// Allocates scalars of `steps` steps, which are numbered from 0. After the last, [`start_over`](Self::start_over) continues with the
+    /// first.
     ///
     /// # Errors
     ///
     /// If there is too little memory for the scalars and 4096 elements, or the device was lost.
     pub fn new(device: &Device, steps: usize) -> Result<Self, OpError> {
-        let steps = steps.max(1);
         let sums = [device.zeros(BLOCKS)?, device.zeros(2 * BLOCKS)?, device.zeros(BLOCKS)?];
         let scalars = device.zeros(SCALARS * (steps + 1))?;
-        Ok(Self { scalars, settings: device.zeros(2)?, sums, steps, step: steps })
+        Ok(Self { scalars, settings: device.zeros(2)?, sums, steps })
     }
 
-    /// Begins anew, from the products `rz` and `rr` of the residual. Steps change nothing once rᵀr ≤ `limit`. x is
+    /// Begins with step 0, from the products `rz` and `rr` of the residual. Steps change nothing once rᵀr ≤ `limit`. x is
     /// increased by `scale` times αp: a residual divided by its norm, whose products neither overflow nor vanish, takes
     /// that norm. Waits for the device.
     ///
@@ -112,15 +110,28 @@ impl<V: Value> CgSteps<V> {
     ///
     /// If this thread captures a graph, or the device was lost.
     pub fn begin(&mut self, rz: V, rr: V, limit: V, scale: V) -> Result<(), OpError> {
-        let first = SCALARS * self.steps;
-        self.scalars.slice_mut(first..first + 2)?.copy_from_slice(&[rz, rr])?;
-        self.settings.copy_from_slice(&[limit, scale])?;
-        self.step = self.steps;
+        let last = SCALARS * self.steps;
+        self.scalars.slice_mut(last..last + 2)?.copy_from_slice(&[rz, rr])?;
+        self.start_over()?;
+        Ok(self.settings.copy_from_slice(&[limit, scale])?)
+    }
+
+    /// Copies rᵀz and rᵀr after the last step to those before the first, which is then next. Right after [`begin`](Self::begin) it changes
+    /// nothing, so that a graph of all steps may start with it. Does not wait.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn start_over(&mut self) -> Result<(), OpError> {
+        if self.steps > 0 {
+            let (mut first, last) = self.scalars.split_at_mut(SCALARS * self.steps)?;
+            first.slice_mut(..2)?.copy_from(&last.slice(..2)?)?;
+        }
         Ok(())
     }
 
-    /// Returns the scalars of the steps since the last that began at the first place, and of the step that would be next,
-    /// whose pᵀAp and α are not known. Waits for the device.
+    /// Returns the scalars of all steps, and of the one that would follow the last, whose pᵀAp and α are not known. Those of steps
+    /// that were not done are of no use, but for rᵀz and rᵀr of the first of them. Waits for the device.
     ///
     /// # Errors
     ///
@@ -128,6 +139,6 @@ impl<V: Value> CgSteps<V> {
     pub fn scalars(&self) -> Result<Vec<CgScalars<V>>, OpError> {
         let scalars = self.scalars.download()?;
         let of_step = |own: &[V]| CgScalars { rz: own[RZ], rr: own[RR], pap: own[PAP], alpha: own[ALPHA] };
-        Ok(scalars.chunks_exact(SCALARS).take(self.step + 1).map(of_step).collect())
+        Ok(scalars.chunks_exact(SCALARS).map(of_step).collect())
     }
 }

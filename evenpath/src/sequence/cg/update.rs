@@ -7,7 +7,7 @@ use evenpath_simt::Global;
 use super::steps::{CgDirection, CgSteps};
 use crate::device::{Device, DeviceSlice, no_input};
 use crate::operand::OpError;
-use crate::operand::check::check_vector;
+use crate::operand::check::{check_room, check_vector};
 use crate::sequence::fold::blocks;
 use crate::{Value, cpu};
 
@@ -38,32 +38,29 @@ impl<'a, V: Value> CgDirection<'a, V> {
 }
 
 impl<V: Value> CgSteps<V> {
-    /// Computes α = rᵀz / pᵀq and r −= αq, with q = Ap. `inverse` is the diagonal of M⁻¹ if M is diagonal. All vectors have n
+    /// Computes α = rᵀz / pᵀq and r −= αq in a step, with q = Ap. `inverse` is the diagonal of M⁻¹ if M is diagonal. All vectors have n
     /// elements. Does not wait.
     ///
     /// # Errors
     ///
-    /// If the vectors differ in length or are on another device; then nothing is written. If the device was lost.
+    /// If the vectors differ in length or are on another device, or there are no scalars for the step; then nothing is written. If the
+    /// device was lost.
     pub fn update_residual(
         &mut self,
-        p: &DeviceSlice<V>,
-        q: &DeviceSlice<V>,
+        step: usize,
+        (p, q): (&DeviceSlice<V>, &DeviceSlice<V>),
         inverse: Option<&DeviceSlice<V>>,
         r: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
+        self.check_step(step)?;
         let (device, len) = (self.scalars.device().clone(), r.len());
         check_vectors(
             &device,
             len,
             [("p", Some(p)), ("q", Some(q)), ("the diagonal", inverse), ("r", Some(r))],
         )?;
-        if self.step == self.steps {
-            let (mut first, last) = self.scalars.split_at_mut(SCALARS * self.steps)?;
-            first.slice_mut(..2)?.copy_from(&last.slice(..2)?)?;
-            self.step = 0;
-        }
         if let (Some(p), Some(q), Some(r)) = (p.host_slice(), q.host_slice(), r.host_slice_mut()) {
-            return self.update_residual_on_host((p, q), inverse.and_then(DeviceSlice::host_slice), r);
+            return self.update_residual_on_host(step, (p, q), inverse.and_then(DeviceSlice::host_slice), r);
         }
         let blocks = update_blocks::<V>(len);
         let launch = device.kernel().blocks(blocks)?;
@@ -79,7 +76,7 @@ impl<V: Value> CgSteps<V> {
             sums: sums.as_global_mut(),
             len: len as u64,
             count: dots as u32,
-            step: self.step as u32,
+            step: step as u32,
             is_diagonal: inverse.is_some().into(),
         };
         // SAFETY: the vectors have `len` elements, the sums two per block, the scalars those of every step, on this device;
@@ -87,14 +84,16 @@ impl<V: Value> CgSteps<V> {
         Ok(unsafe { launch.launch(update) }?)
     }
 
-    /// Computes x += αp, β = new rᵀz / old rᵀz, and p = z + βp, with α of the last [`update_residual`](Self::update_residual).
-    /// Does not wait.
+    /// Computes x += αp, β = new rᵀz / old rᵀz, and p = z + βp, with α of the same step's
+    /// [`update_residual`](Self::update_residual). Does not wait.
     ///
     /// # Errors
     ///
-    /// If the vectors differ in length or are on another device; then nothing is written. If the device was lost.
+    /// If the vectors differ in length or are on another device, or there are no scalars for the step; then nothing is written. If the
+    /// device was lost.
     pub fn update_direction(
         &mut self,
+        step: usize,
         z: CgDirection<V>,
         p: &mut DeviceSlice<V>,
         x: &mut DeviceSlice<V>,
@@ -106,11 +105,9 @@ impl<V: Value> CgSteps<V> {
             len,
             [("z", Some(source)), ("the diagonal", inverse), ("r", residual), ("p", Some(p))],
         )?;
-        let step = self.step.min(self.steps - 1);
+        self.check_step(step)?;
         if let (Some(p), Some(x)) = (p.host_slice_mut(), x.host_slice_mut()) {
-            self.update_direction_on_host(step, z, p, x)?;
-            self.step = step + 1;
-            return Ok(());
+            return self.update_direction_on_host(step, z, p, x);
         }
         let updates = update_blocks::<V>(len);
         let launch = device.kernel().blocks(updates)?;
@@ -138,9 +135,11 @@ impl<V: Value> CgSteps<V> {
         };
         // SAFETY: the vectors have `len` elements, the sums those counts, the scalars those of every step, on this device;
         // buffers are freed in the stream's order.
-        unsafe { launch.launch(update) }?;
-        self.step = step + 1;
-        Ok(())
+        Ok(unsafe { launch.launch(update) }?)
+    }
+
+    fn check_step(&self, step: usize) -> Result<(), OpError> {
+        check_room("the list of steps", self.steps, step.saturating_add(1))
     }
 
     /// Writes the partial sums of xᵀy to `self.sums[to]`. Returns their number.
@@ -161,11 +160,12 @@ impl<V: Value> CgSteps<V> {
 
     fn update_residual_on_host(
         &mut self,
+        step: usize,
         (p, q): (&[V], &[V]),
         inverse: Option<&[V]>,
         r: &mut [V],
     ) -> Result<(), OpError> {
-        let first = SCALARS * self.step;
+        let first = SCALARS * step;
         let (Some(&[limit, _]), Some(scalars)) = (self.settings.host_slice(), self.scalars.host_slice_mut())
         else {
             return Ok(());

@@ -32,11 +32,11 @@ struct System<'a, V: Value> {
 
 impl<V: Value> System<'_, V> {
     /// Does a step, without the host.
-    fn step(self, state: &mut State<V>) -> Result<()> {
+    fn step(self, step: usize, state: &mut State<V>) -> Result<()> {
         let State { steps, x, r, p, ap, z } = state;
         self.operator.apply(p, ap)?;
         let inverse = self.preconditioner.diagonal();
-        steps.update_residual(p, ap, inverse, r)?;
+        steps.update_residual(step, (p, ap), inverse, r)?;
         let direction = match (inverse, z) {
             (Some(inverse), _) => CgDirection::Scaled { r, inverse },
             (None, Some(z)) => {
@@ -45,7 +45,13 @@ impl<V: Value> System<'_, V> {
             }
             (None, None) => CgDirection::Residual(r),
         };
-        Ok(steps.update_direction(direction, p, x)?)
+        Ok(steps.update_direction(step, direction, p, x)?)
+    }
+
+    /// Does steps from the first that has scalars, after the last that had.
+    fn steps(self, count: usize, state: &mut State<V>) -> Result<()> {
+        state.steps.start_over()?;
+        (0..count).try_for_each(|step| self.step(step, state))
     }
 }
 
@@ -64,10 +70,8 @@ impl<'a, V: Value> GraphSteps<'a, V> {
         let mut state =
             State { steps, x: work.zeros()?, r: work.zeros()?, p: work.zeros()?, ap: work.zeros()?, z };
         // Outside a graph once, since plans may allocate in their first run.
-        system.step(&mut state)?;
-        state.steps.begin(V::ZERO, V::ZERO, V::ZERO, V::ONE)?;
-        let graph =
-            work.device().capture(state, move |state| (0..len).try_for_each(|_| system.step(state)))?;
+        system.step(0, &mut state)?;
+        let graph = work.device().capture(state, move |state| system.steps(len, state))?;
         Ok(Self { system, graph, len })
     }
 
@@ -76,10 +80,11 @@ impl<'a, V: Value> GraphSteps<'a, V> {
         if count == self.len {
             self.graph.launch()?;
         } else {
-            let state = self.graph.state_mut();
-            (0..count).try_for_each(|_| self.system.step(state))?;
+            self.system.steps(count, self.graph.state_mut())?;
         }
-        Ok(self.graph.state().steps.scalars()?)
+        let mut scalars = self.graph.state().steps.scalars()?;
+        scalars.truncate(count + 1);
+        Ok(scalars)
     }
 }
 
