@@ -117,7 +117,7 @@ fn files_are_multiplied() {
 
 #[test]
 fn poisson_takes_few_steps_at_every_size() {
-    for (device, side, levels) in [("cpu", 1, 1), ("simulated", 3, 1), ("cpu", 20, 2)] {
+    for (device, side, levels) in [("cpu", 1, 1), ("simulated", 3, 1), ("cpu", 20, 3)] {
         let text = passes("poisson", &["--device", device, &side.to_string()]);
         let steps =
             text.split(" unknowns, ").nth(1).and_then(|text| text.split(' ').next()).expect("a number");
