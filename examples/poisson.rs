@@ -10,8 +10,9 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use evenpath::{Csr, Device, DeviceCsr, vector};
+use evenpath::{Device, vector};
 use evenpath_solvers::{AmgOptions, Cg, CsrOperator, SmoothedAggregation, SolverOptions};
+use support::grid;
 
 const TOLERANCE: f64 = 1e-8;
 
@@ -21,7 +22,7 @@ fn main() -> ExitCode {
 
 /// `side` is the number of unknowns along an edge.
 fn poisson(device: &Device, side: usize) -> Result<bool, Box<dyn Error>> {
-    let a = laplacian(device, side)?;
+    let a = grid::cube(device, side)?;
     let mut b = device.uninitialized(a.nrows())?;
     vector::fill(1.0, &mut b)?;
 
@@ -42,18 +43,4 @@ fn poisson(device: &Device, side: usize) -> Result<bool, Box<dyn Error>> {
     let norm = vector::norm2(&b)?;
     a.spmv(-1.0, &x, 1.0, &mut b)?;
     Ok(report.is_converged() && vector::norm2(&b)? <= 1.01 * TOLERANCE * norm)
-}
-
-/// The sum of the second differences in three dimensions, from Kronecker products.
-fn laplacian(device: &Device, side: usize) -> Result<DeviceCsr<f64>, Box<dyn Error>> {
-    let differences = (0..side).flat_map(|at| {
-        let beside = [at.checked_sub(1), Some(at + 1).filter(|&next| next < side)];
-        let beside = beside.into_iter().flatten().map(move |other| (at, other, -1.0));
-        beside.chain([(at, at, 2.0)])
-    });
-    let line = device.upload(&Csr::from_triplets(side, side, differences)?)?;
-    let identity = DeviceCsr::identity(device, side)?;
-    let plane = line.kronecker(&identity)?.spadd(1.0, &identity.kronecker(&line)?, 1.0)?;
-    let identities = DeviceCsr::identity(device, side * side)?;
-    Ok(line.kronecker(&identities)?.spadd(1.0, &identity.kronecker(&plane)?, 1.0)?)
 }

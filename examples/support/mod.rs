@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // each example uses a part of it
 
+pub(crate) mod grid;
 pub(crate) mod solver;
 
 use std::collections::BTreeMap;

@@ -117,7 +117,7 @@ fn files_are_multiplied() {
 
 #[test]
 fn poisson_takes_few_steps_at_every_size() {
-    for (device, side, levels) in [("cpu", 1, 1), ("simulated", 3, 1), ("cpu", 20, 2)] {
+    for (device, side, levels) in [("cpu", 1, 1), ("simulated", 3, 1), ("cpu", 20, 3)] {
         let text = passes("poisson", &["--device", device, &side.to_string()]);
         let steps =
             text.split(" unknowns, ").nth(1).and_then(|text| text.split(' ').next()).expect("a number");
@@ -138,4 +138,44 @@ fn direct_solves_and_refuses_singular_matrices() {
     let singular = File::new("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 2\n1 2 3\n");
     let reason = refuses("direct", &["--device", "cpu", singular.path()]);
     assert_eq!(reason, "error: row 1 has no pivot: the matrix is singular\n");
+}
+
+#[test]
+fn beams_bend_with_few_steps_of_multigrid() {
+    // 3 unknowns for each node: (n + 1)² in each of 8n + 1 sections.
+    for (device, thickness, unknowns) in [("cpu", 1, 108), ("simulated", 2, 459), ("cpu", 4, 2475)] {
+        let text = passes("elasticity", &["--device", device, &thickness.to_string()]);
+        assert!(text.contains(&format!(": {unknowns} unknowns, ")), "{text}");
+        let steps = |name: &str| -> usize {
+            let line =
+                text.lines().find(|line| line.starts_with(name)).expect("a line for each preconditioner");
+            line.split(" ms, ")
+                .nth(1)
+                .and_then(|text| text.split(' ').next())
+                .and_then(|steps| steps.parse().ok())
+                .expect("steps")
+        };
+        let (multigrid, jacobi) = (steps("multigrid: "), steps("Jacobi: "));
+        assert!(multigrid <= 25 && 2 * multigrid < jacobi, "{text}");
+    }
+    assert!(
+        refuses("elasticity", &["--device", "cpu", "0"]).contains("`0` is not a thickness from 1 to 100")
+    );
+}
+
+#[test]
+fn membranes_have_the_modes_of_waves_in_both_directions() {
+    for (device, side) in [("cpu", 3), ("simulated", 6), ("cpu", 20)] {
+        let text = passes("eigenmodes", &["--device", device, &side.to_string()]);
+        assert!(text.contains(&format!(": {} unknowns, ", side * side)), "{text}");
+        // Products of sines with 1 and 1, 1 and 2, 2 and 1 half waves.
+        let of_line = |waves: f64| 2.0 - 2.0 * (std::f64::consts::PI * waves / f64::from(side + 1)).cos();
+        for (mode, waves) in [(0, [1.0, 1.0]), (1, [1.0, 2.0]), (2, [2.0, 1.0])] {
+            let [value, lowest] = [waves, [1.0, 1.0]].map(|[x, y]| of_line(x) + of_line(y));
+            let line = format!("\n{mode:>4} {:>10.4} {value:>13.6e} ", (value / lowest).sqrt());
+            assert!(text.contains(&line), "no {line} in {text}");
+        }
+        assert_eq!(text.lines().filter(|line| line.starts_with("   ")).count(), 6, "{text}");
+    }
+    assert!(refuses("eigenmodes", &["--device", "cpu", "2"]).contains("`2` is not a side from 3 to 5000"));
 }
