@@ -1,8 +1,8 @@
-//! `evenpath-bench conjugate-gradients` and `pagerank`: output and plots.
+//! `evenpath-bench solve` and `pagerank`: output and plots.
 
 use serde_json::Value;
 
-use super::{passes, run};
+use super::{objects, passes, positive, run, stderr};
 
 /// The JSON object that it prints, and its plot; the exit code must be 0.
 fn plotted(command: &str, arguments: &[&str]) -> (Value, String) {
@@ -13,29 +13,119 @@ fn plotted(command: &str, arguments: &[&str]) -> (Value, String) {
     (json, std::fs::read_to_string(plot).expect("a plot"))
 }
 
-#[test]
-fn conjugate_gradients_solve_without_a_gpu() {
-    for arguments in [
-        &["--device", "cpu"][..],
-        &["--device", "cpu", "--value", "f32", "--tolerance", "1e-3"],
-        &["--device", "cpu", "--generate", "stencil5:40"],
-        &["--device", "simulated", "--generate", "stencil7:5"],
-        &["--device", "simulated", "--generate", "stencil5:1"],
-    ] {
-        let (json, plot) = plotted("conjugate-gradients", arguments);
-        let residuals: Vec<f64> =
-            json["residuals"].as_array().unwrap().iter().filter_map(Value::as_f64).collect();
-        assert_eq!(residuals.len() as u64, json["steps"].as_u64().unwrap() + 1);
-        assert!(residuals[0] >= 1.0 && residuals[residuals.len() - 1] < 1e-3, "{residuals:?}");
-        assert!(plot.contains("stroke=\"#0072B2\" stroke-width=\"2\" points=\""), "{plot}");
+/// Checks a row of a system that was solved.
+fn check_solved(row: &Value, tolerance: f64) {
+    let residuals: Vec<f64> = row["residuals"].as_array().unwrap().iter().filter_map(Value::as_f64).collect();
+    assert_eq!(residuals.len() as u64, row["steps"].as_u64().unwrap() + 1);
+    assert!(residuals[0] > 0.99 && residuals[residuals.len() - 1] <= tolerance, "{residuals:?}");
+    assert!(row["residual"].as_f64().unwrap() <= 10.0 * tolerance, "{row}");
+    assert_eq!((&row["pass"], &row["outcome"]), (&true.into(), &"converged".into()), "{row}");
+    for field in ["first_set_up_ms", "set_up_ms", "first_solve_ms", "solve_ms", "us_per_step", "solver_bytes"]
+    {
+        positive(row, field);
     }
 }
 
 #[test]
+fn systems_are_solved_without_a_gpu() {
+    for (arguments, tolerance) in [
+        (&["--device", "cpu"][..], 1e-8),
+        (&["--device", "cpu", "--value", "f32", "--tolerance", "1e-3"], 1e-3),
+        (&["--device", "cpu", "--generate", "stencil5:40", "--ones"], 1e-8),
+        (&["--device", "simulated", "--generate", "stencil7:5"], 1e-8),
+        (&["--device", "simulated", "--generate", "stencil5:1"], 1e-8),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let plot = folder.path().join("plot.svg");
+        let own = ["--repetitions", "2", "--plot", plot.to_str().expect("text")];
+        let lines = objects("solve", &[arguments, &own].concat());
+        assert_eq!(lines.len(), 2);
+        check_solved(&lines[0], tolerance);
+        assert_eq!((&lines[1]["rows"], &lines[1]["pass"]), (&1.into(), &true.into()));
+        let plot = std::fs::read_to_string(plot).expect("a plot");
+        assert!(plot.contains("stroke=\"#0072B2\" stroke-width=\"2\" points=\""), "{plot}");
+    }
+}
+
+const PRECONDITIONERS: [&str; 8] =
+    ["none", "jacobi", "gauss-seidel", "ilu", "ic", "chebyshev", "amg", "amg-f32"];
+
+#[test]
+fn every_preconditioner_is_measured() {
+    for (device, kind) in [("cpu", "stencil5:24"), ("simulated", "stencil7:5")] {
+        let names = PRECONDITIONERS.join(",");
+        let arguments = ["--device", device, "--generate", kind, "--preconditioner", &names];
+        let rows = objects("solve", &[&arguments[..], &["--repetitions", "1"]].concat());
+        for (row, name) in rows.iter().zip(PRECONDITIONERS) {
+            check_solved(row, 1e-8);
+            assert_eq!((&row["preconditioner"], &row["matrix"]), (&name.into(), &kind.into()));
+            let has_update = !["none", "jacobi", "chebyshev"].contains(&name);
+            assert_eq!(row["update_ms"].is_number(), has_update, "{row}");
+            assert_eq!(row["operator_complexity"].is_number(), name.starts_with("amg"), "{row}");
+            if name != "none" {
+                assert!(positive(row, "preconditioner_bytes") <= positive(row, "set_up_peak_bytes"), "{row}");
+            }
+        }
+        assert_eq!(rows.len(), PRECONDITIONERS.len() + 1);
+    }
+}
+
+#[test]
+fn every_method_and_type_has_a_row_for_each_matrix() {
+    let methods = ["cg", "pipelined-cg", "minres", "bicgstab", "gmres", "fgmres", "lsqr"];
+    let names = methods.join(",");
+    let matrices = ["--generate", "stencil5:9,stencil7:4", "--value", "f32,f64", "--tolerance", "1e-4"];
+    let arguments = ["--device", "cpu", "--method", &names, "--repetitions", "1"];
+    let rows = objects("solve", &[&matrices[..], &arguments].concat());
+    let mut at = rows.iter();
+    for matrix in ["stencil5:9", "stencil7:4"] {
+        for value in ["f32", "f64"] {
+            for method in methods {
+                let row = at.next().unwrap();
+                check_solved(row, 1e-4);
+                let preconditioner = if method == "lsqr" { "none" } else { "jacobi" };
+                let fields = ["matrix", "value", "method", "preconditioner"];
+                assert_eq!(fields.map(|field| &row[field]), [matrix, value, method, preconditioner], "{row}");
+            }
+        }
+    }
+    assert_eq!(at.len(), 1);
+}
+
+#[test]
 fn too_few_steps_give_a_wrong_solution() {
-    let output = run("conjugate-gradients", &["--device", "cpu", "--steps", "3"]);
+    let output = run("solve", &["--device", "cpu", "--steps", "3", "--repetitions", "1"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stdout).contains("FAIL"));
+}
+
+#[test]
+fn a_preconditioner_that_fails_has_a_row() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("indefinite.mtx");
+    std::fs::write(&path, "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 -1\n")
+        .expect("a file");
+    let matrix = path.to_str().expect("text");
+    let arguments =
+        ["--device", "cpu", "--matrix", matrix, "--method", "minres", "--preconditioner", "ic,none"];
+    let output = run("solve", &[&arguments[..], &["--json"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines: Vec<Value> = text.lines().map(|line| line.parse().expect("an object")).collect();
+    assert_eq!(
+        (lines.len(), &lines[0]["pass"], &lines[2]["failed"]),
+        (3, &false.into(), &1.into()),
+        "{text}"
+    );
+    assert!(lines[0]["difference"].as_str().unwrap().contains("row 1"), "{text}");
+    check_solved(&lines[1], 1e-8);
+}
+
+#[test]
+fn indefinite_kinds_are_refused() {
+    let output = run("solve", &["--device", "cpu", "--generate", "stencil5:4,rmat:4"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("rmat:4 is not positive definite"));
 }
 
 #[test]

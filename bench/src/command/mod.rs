@@ -1,7 +1,6 @@
 //! The commands of the program.
 
 mod calls;
-mod conjugate_gradients;
 mod csrmv;
 mod distributed;
 mod first_use;
@@ -17,6 +16,7 @@ mod program;
 mod report;
 mod row_sorting;
 mod scale;
+mod solve;
 mod study;
 
 pub use program::main;

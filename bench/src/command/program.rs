@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use super::{
-    conjugate_gradients, csrmv, distributed, first_use, graphs, hisparse_tree, launch_cost, matrix_market,
-    operations, pagerank, primitives, report, row_sorting, scale, study,
+    csrmv, distributed, first_use, graphs, hisparse_tree, launch_cost, matrix_market, operations, pagerank,
+    primitives, report, row_sorting, scale, solve, study,
 };
 use crate::program;
 
@@ -22,8 +22,6 @@ struct Arguments {
 enum Command {
     /// Assembly of matrices of trilinear hexahedra, from elements and from triplets: plans, and new values.
     Assembly(operations::Assembly),
-    /// Conjugate gradients with Jacobi preconditioning: steps, time per step, and a plot of the residuals.
-    ConjugateGradients(conjugate_gradients::Arguments),
     /// y = αAx + βy by merge path with and without a plan, by the default plan and in HYB, beside cuSPARSE or MKL: one line of CSV per
     /// matrix.
     Csrmv(csrmv::Arguments),
@@ -58,6 +56,8 @@ enum Command {
     Scale(scale::Arguments),
     /// Products of dense matrices at the nonzeros of a sparse one, beside cuSPARSE, over generated matrices, suites or a folder.
     Sddmm(operations::Sddmm),
+    /// Solutions of Ax = b by preconditioners and methods: times of set-ups, of new values and of steps, true residuals, and a plot.
+    Solve(solve::Arguments),
     /// Sums of sparse matrices, beside cuSPARSE, over suites of matrices: A + A, A + Aᵀ, A + a shifted A.
     Spadd(operations::Spadd),
     /// Sparse matrix times sparse matrix, beside cuSPARSE, over generated matrices, suites or a folder.
@@ -78,12 +78,10 @@ enum Command {
 /// Runs the program: parses the command line, measures, and returns the exit code.
 pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
-        Command::ConjugateGradients(arguments) => {
-            return program::finish(conjugate_gradients::run(&arguments));
-        }
         Command::HisparseTree(arguments) => return program::finish(hisparse_tree::run(&arguments)),
         Command::Pagerank(arguments) => return program::finish(pagerank::run(&arguments)),
         Command::RowSorting(arguments) => return program::finish(row_sorting::run(&arguments)),
+        Command::Solve(arguments) => return program::finish(solve::run(&arguments)),
         Command::Csrmv(arguments) => csrmv::run(&arguments),
         Command::Distributed(arguments) => distributed::run(&arguments),
         Command::FirstUse(arguments) => first_use::run(&arguments),

@@ -1,0 +1,11 @@
+//! Solutions of Ax = b by preconditioners and methods of `evenpath-solvers`: set-up, new values, solves, residuals.
+
+mod arguments;
+mod measure;
+mod preconditioner;
+mod row;
+mod run;
+mod system;
+
+pub(super) use arguments::Arguments;
+pub(super) use run::run;

@@ -1,0 +1,172 @@
+//! Preconditioners by name, with what they tell about themselves.
+
+use evenpath::{DeviceCsr, DeviceSlice, Value};
+use evenpath_solvers::{
+    AmgInfo, AmgOptions, Chebyshev, Identity, IncompleteCholesky, IncompleteLu, Jacobi, Preconditioner,
+    Result, SinglePrecision, SmoothedAggregation, SymmetricGaussSeidel,
+};
+
+use super::system::System;
+
+/// Degree of the Chebyshev polynomial.
+const DEGREE: usize = 4;
+
+/// The name of a preconditioner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Name {
+    /// No preconditioner.
+    None,
+    /// Division by the diagonal.
+    Jacobi,
+    /// Symmetric Gauss–Seidel.
+    GaussSeidel,
+    /// Incomplete LU factorization without fill.
+    Ilu,
+    /// Incomplete Cholesky factorization without fill.
+    Ic,
+    /// A Chebyshev polynomial of degree 4, over Jacobi.
+    Chebyshev,
+    /// Smoothed aggregation.
+    Amg,
+    /// Smoothed aggregation in f32.
+    AmgF32,
+}
+
+impl Name {
+    /// The name on the command line.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Jacobi => "jacobi",
+            Self::GaussSeidel => "gauss-seidel",
+            Self::Ilu => "ilu",
+            Self::Ic => "ic",
+            Self::Chebyshev => "chebyshev",
+            Self::Amg => "amg",
+            Self::AmgF32 => "amg-f32",
+        }
+    }
+
+    /// Sets the preconditioner up. `diagonal` is empty, and keeps what the preconditioner borrows.
+    ///
+    /// # Errors
+    ///
+    /// Those of the preconditioner.
+    pub(super) fn set_up<'s, V: SolverValue>(
+        self,
+        system: &'s System<V>,
+        diagonal: &'s mut Option<Jacobi<V>>,
+        amg: AmgOptions,
+    ) -> Result<Box<dyn Ready<V> + 's>> {
+        let a = &system.a;
+        Ok(match (self, &system.single) {
+            (Self::None, _) => Box::new(Identity),
+            (Self::Jacobi, _) => Box::new(Jacobi::new(a)?),
+            (Self::GaussSeidel, _) => Box::new(SymmetricGaussSeidel::new(a)?),
+            (Self::Ilu, _) => Box::new(IncompleteLu::new(a)?),
+            (Self::Ic, _) => Box::new(IncompleteCholesky::new(a)?),
+            (Self::Chebyshev, _) => {
+                let jacobi = &*diagonal.insert(Jacobi::new(a)?);
+                Box::new(Chebyshev::new(&system.operator, jacobi, DEGREE)?)
+            }
+            (Self::AmgF32, Some(single)) => V::amg_in_single(single, amg)?,
+            (Self::Amg | Self::AmgF32, _) => Box::new(SmoothedAggregation::new(a, amg)?),
+        })
+    }
+}
+
+/// A preconditioner that was set up.
+pub(super) trait Ready<V: Value>: Preconditioner<V> {
+    /// Takes the values of a matrix of the same pattern; `None` if it cannot.
+    fn update(&mut self, a: &DeviceCsr<V>) -> Option<Result<()>> {
+        let _ = a;
+        None
+    }
+
+    /// The levels of multigrid.
+    fn levels(&self) -> Result<Option<AmgInfo>> {
+        Ok(None)
+    }
+}
+
+impl<V: Value> Ready<V> for Identity {}
+impl<V: Value> Ready<V> for Jacobi<V> {}
+impl<V: Value> Ready<V> for Chebyshev<'_, V> {}
+
+impl<V: Value> Ready<V> for SymmetricGaussSeidel<V> {
+    fn update(&mut self, _: &DeviceCsr<V>) -> Option<Result<()>> {
+        Some(self.update()) // of the matrix that it keeps
+    }
+}
+
+impl<V: Value> Ready<V> for IncompleteLu<V> {
+    fn update(&mut self, a: &DeviceCsr<V>) -> Option<Result<()>> {
+        Some(self.update(a))
+    }
+}
+
+impl<V: Value> Ready<V> for IncompleteCholesky<V> {
+    fn update(&mut self, a: &DeviceCsr<V>) -> Option<Result<()>> {
+        Some(self.update(a))
+    }
+}
+
+impl<V: Value> Ready<V> for SmoothedAggregation<V> {
+    fn update(&mut self, a: &DeviceCsr<V>) -> Option<Result<()>> {
+        Some(self.update(a))
+    }
+
+    fn levels(&self) -> Result<Option<AmgInfo>> {
+        self.info().map(Some)
+    }
+}
+
+/// Multigrid in single precision, with its matrix.
+struct SingleAmg {
+    a: DeviceCsr<f32>,
+    preconditioner: SinglePrecision<SmoothedAggregation<f32>>,
+}
+
+impl Preconditioner<f64> for SingleAmg {
+    fn apply(&self, r: &DeviceSlice<f64>, z: &mut DeviceSlice<f64>) -> Result<()> {
+        self.preconditioner.apply(r, z)
+    }
+
+    fn can_capture(&self) -> bool {
+        self.preconditioner.can_capture()
+    }
+}
+
+impl Ready<f64> for SingleAmg {
+    fn update(&mut self, _: &DeviceCsr<f64>) -> Option<Result<()>> {
+        Some(self.preconditioner.get_mut().update(&self.a))
+    }
+
+    fn levels(&self) -> Result<Option<AmgInfo>> {
+        self.preconditioner.get().info().map(Some)
+    }
+}
+
+/// The types of values that systems can have.
+pub(super) trait SolverValue: Value {
+    /// Sets up multigrid in single precision.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SmoothedAggregation::new`].
+    fn amg_in_single(a: &DeviceCsr<f32>, options: AmgOptions) -> Result<Box<dyn Ready<Self>>>;
+}
+
+impl SolverValue for f32 {
+    fn amg_in_single(a: &DeviceCsr<f32>, options: AmgOptions) -> Result<Box<dyn Ready<Self>>> {
+        Ok(Box::new(SmoothedAggregation::new(a, options)?))
+    }
+}
+
+impl SolverValue for f64 {
+    fn amg_in_single(a: &DeviceCsr<f32>, options: AmgOptions) -> Result<Box<dyn Ready<Self>>> {
+        let multigrid = SmoothedAggregation::new(a, options)?;
+        let preconditioner = SinglePrecision::new(a.device(), a.nrows(), multigrid)?;
+        Ok(Box::new(SingleAmg { a: a.clone(), preconditioner }))
+    }
+}
