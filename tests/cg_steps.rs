@@ -1,7 +1,11 @@
 //! Steps of conjugate gradients on every device, beside the method in plain Rust.
 
+// The same bits are meant.
+#![allow(clippy::float_cmp)]
+
 use evenpath::cg::{CgDirection, CgSteps};
 use evenpath::error::OpError;
+use evenpath::spmv::{SpmvOptions, SpmvPlan};
 use evenpath::{Csr, Device, DeviceVec, Value, vector};
 use evenpath_tests::devices;
 
@@ -73,7 +77,7 @@ fn start<V: Value>(device: &Device, d: &DeviceVec<V>, limit: f64, len: usize) ->
 fn step<V: Value>(
     form: Form,
     at: usize,
-    (plan, d): (&evenpath::spmv::SpmvPlan<V>, &DeviceVec<V>),
+    (plan, d): (&SpmvPlan<V>, &DeviceVec<V>),
     state: &mut State<V>,
 ) -> Result<(), OpError> {
     let State { steps, vectors: [r, p, ap, z, x] } = state;
@@ -94,7 +98,7 @@ fn check<V: Value>(device: &Device, len: usize, tolerance: f64) {
     const STEPS: usize = 7;
     let a = band(len);
     let on_device = device.upload(&a.clone().into_values::<V>()).unwrap();
-    let plan = on_device.plan_spmv(Default::default()).unwrap();
+    let plan = on_device.plan_spmv(SpmvOptions::default()).unwrap();
     for form in FORMS {
         let d: Vec<f64> = match form {
             Form::Residual => vec![1.0; len],
@@ -157,7 +161,7 @@ fn nothing_changes_within_the_limit_or_in_a_wrong_direction() {
         let mut negative = a.clone();
         negative.map_values(|value| -value);
         for (matrix, limit) in [(&a, 1e30), (&negative, 0.0)] {
-            let plan = device.upload(matrix).unwrap().plan_spmv(Default::default()).unwrap();
+            let plan = device.upload(matrix).unwrap().plan_spmv(SpmvOptions::default()).unwrap();
             let d = device.upload(&[1.0; 50]).unwrap();
             let mut state = start(device, &d, limit, 2);
             let before = state.vectors.each_ref().map(|vector| vector.download().unwrap());

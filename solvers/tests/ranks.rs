@@ -1,3 +1,4 @@
+use evenpath::spmv::SpmvOptions;
 use evenpath::{Csr, Device};
 use evenpath_distributed::generate::Stencil;
 use evenpath_distributed::{Cluster, DistributedCsr};
@@ -18,7 +19,7 @@ fn solve(device: &Device, ranks: usize, method: Method, is_multigrid: bool) -> (
     let parts = cluster
         .run(|rank| -> Result<_, Error> {
             let a = DistributedCsr::from_fn(rank, rows, rows, |row, entries| stencil.row(row, entries))?;
-            let plan = a.plan_spmv(Default::default())?;
+            let plan = a.plan_spmv(SpmvOptions::default())?;
             let range = a.row_partition().range(rank.index());
             let b = rank.device().upload(&b[range.start as usize..range.end as usize])?;
             let mut x = rank.device().zeros(b.len())?;

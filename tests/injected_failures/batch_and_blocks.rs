@@ -1,6 +1,7 @@
 //! Products of a batch of matrices with vectors, and of blocks with dense matrices.
 
 use evenpath::generate::{Kind, generate};
+use evenpath::spmv::SpmvBatchOptions;
 use evenpath::{Csr, Device, DeviceDense, Layout};
 
 use super::drive::drive_in;
@@ -33,7 +34,9 @@ fn products_of_a_batch() {
         },
         |(_, _, _, y)| y.download().expect("the device works"),
         |(a, values, x, y)| {
-            a.plan_spmv_batch(BATCH, Default::default())?.run(2.0, &*values, x, 0.0, y).map(|()| vec![])
+            a.plan_spmv_batch(BATCH, SpmvBatchOptions::default())?
+                .run(2.0, &*values, x, 0.0, y)
+                .map(|()| vec![])
         },
     );
 }

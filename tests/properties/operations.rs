@@ -6,7 +6,7 @@ use evenpath::error::OpError;
 use evenpath::generate::{Kind, generate};
 use evenpath::hisparse::{self, DeviceHiSparse, HiSparse};
 use evenpath::hyb::HybOptions;
-use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
+use evenpath::spmv::{SpmvBatchOptions, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{
     ConvertTo, Csr, Device, DeviceVec, Entry, Multiplies, Offset, RealStorage, Scalar, Storage, Value, bf16,
     f16,
@@ -370,7 +370,7 @@ fn spmv_batch<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) 
     let values = device.upload(&numbers::<V>(BATCH * a.nnz())).expect("upload");
     let x = device.upload(&numbers::<V>(BATCH * a.ncols())).expect("upload");
     uploaded();
-    let plan = a.plan_spmv_batch(BATCH, Default::default()).expect("plan");
+    let plan = a.plan_spmv_batch(BATCH, SpmvBatchOptions::default()).expect("plan");
     product(device, BATCH * a.nrows(), x, move |x, y| plan.run(V::ONE, &values, x, V::ZERO, y))
 }
 

@@ -101,7 +101,7 @@ fn infinite_factors() {
     let tile = tile_len::<BatchTile<f64, u32>>();
     for DeviceUnderTest { device, .. } in devices() {
         let pattern = device.upload(&with_row_lengths::<f64, u32>(tile, &[tile - 1, 2])).expect("upload");
-        let plan = pattern.plan_spmv_batch(2, Default::default()).expect("a plan");
+        let plan = pattern.plan_spmv_batch(2, SpmvBatchOptions::default()).expect("a plan");
         let [values, x] =
             [pattern.nnz(), tile].map(|len| device.upload(&vec![1.0; 2 * len]).expect("upload"));
         let mut y = device.zeros(4).expect("zeros");
@@ -114,7 +114,11 @@ fn infinite_factors() {
 fn results_are_bitwise_repeatable() {
     let a: Csr<f32> = with_row_lengths(200, &[3, 150, 0, 17, 400, 20]);
     let bits_on = |device: &Device| -> Vec<u32> {
-        let plan = device.upload(&a).expect("upload").plan_spmv_batch(5, Default::default()).expect("a plan");
+        let plan = device
+            .upload(&a)
+            .expect("upload")
+            .plan_spmv_batch(5, SpmvBatchOptions::default())
+            .expect("a plan");
         let values = device.upload(&values::<f32>(5, a.nnz())).expect("upload");
         let x = device.upload(&vector::<f32>(5 * a.ncols())).expect("upload");
         let mut runs = (0..3).map(|_| {
@@ -135,7 +139,7 @@ fn results_are_bitwise_repeatable() {
 fn parts_of_vectors_and_factors_on_the_device() {
     for DeviceUnderTest { device, .. } in devices() {
         let a = device.upload(&with_row_lengths::<f64, u32>(3, &[2, 0])).expect("upload");
-        let plan = a.plan_spmv_batch(2, Default::default()).expect("a plan");
+        let plan = a.plan_spmv_batch(2, SpmvBatchOptions::default()).expect("a plan");
         let run = |start: usize, alpha: Factor<'_, f64>| {
             let within = |values: &[f64]| -> DeviceVec<f64> {
                 device.upload(&[&vec![9.0; start], values].concat()).expect("upload")
@@ -157,7 +161,7 @@ fn parts_of_vectors_and_factors_on_the_device() {
 fn refused_operands_leave_outputs_unchanged() {
     for DeviceUnderTest { device, .. } in devices() {
         let a = device.upload(&with_row_lengths::<f64, u32>(5, &[3, 0, 5])).expect("upload");
-        let plan = a.plan_spmv_batch(2, Default::default()).expect("a plan");
+        let plan = a.plan_spmv_batch(2, SpmvBatchOptions::default()).expect("a plan");
         let of_len = |len: usize| device.upload(&vec![1.0; len]).expect("upload");
         let (values, x, mut y) = (of_len(16), of_len(10), of_len(6));
         let mut refused = |values: &DeviceVec<f64>, x: &DeviceVec<f64>| {
@@ -175,7 +179,7 @@ fn refused_operands_leave_outputs_unchanged() {
         let mut long = of_len(7);
         let error = plan.run(1.0, &values, &x, 0.0, &mut long).expect_err("y is long");
         assert!(matches!(error, OpError::Length { operand: "y", len: 7, needed: 6 }), "{error}");
-        let error = a.plan_spmv_batch(1 << 32, Default::default()).expect_err("too many");
+        let error = a.plan_spmv_batch(1 << 32, SpmvBatchOptions::default()).expect_err("too many");
         assert!(matches!(error, OpError::TooLong { what: "a batch", .. }), "{error}");
     }
 }

@@ -60,7 +60,8 @@ impl<V: Value> CgSteps<V> {
             [("p", Some(p)), ("q", Some(q)), ("the diagonal", inverse), ("r", Some(r))],
         )?;
         if let (Some(p), Some(q), Some(r)) = (p.host_slice(), q.host_slice(), r.host_slice_mut()) {
-            return self.update_residual_on_host(step, (p, q), inverse.and_then(DeviceSlice::host_slice), r);
+            self.update_residual_on_host(step, (p, q), inverse.and_then(DeviceSlice::host_slice), r);
+            return Ok(());
         }
         let blocks = update_blocks::<V>(len);
         let launch = device.kernel().blocks(blocks)?;
@@ -107,7 +108,8 @@ impl<V: Value> CgSteps<V> {
         )?;
         self.check_step(step)?;
         if let (Some(p), Some(x)) = (p.host_slice_mut(), x.host_slice_mut()) {
-            return self.update_direction_on_host(step, z, p, x);
+            self.update_direction_on_host(step, z, p, x);
+            return Ok(());
         }
         let updates = update_blocks::<V>(len);
         let launch = device.kernel().blocks(updates)?;
@@ -164,11 +166,11 @@ impl<V: Value> CgSteps<V> {
         (p, q): (&[V], &[V]),
         inverse: Option<&[V]>,
         r: &mut [V],
-    ) -> Result<(), OpError> {
+    ) {
         let first = SCALARS * step;
         let (Some(&[limit, _]), Some(scalars)) = (self.settings.host_slice(), self.scalars.host_slice_mut())
         else {
-            return Ok(());
+            return;
         };
         let pap = cpu::dot(p, q);
         let goes_on = pap > V::ZERO && scalars[first + RR] > limit;
@@ -180,20 +182,13 @@ impl<V: Value> CgSteps<V> {
         let rr = cpu::dot(r, r);
         scalars[first + SCALARS + RR] = rr;
         scalars[first + SCALARS + RZ] = inverse.map_or(rr, |inverse| cpu::scaled_square(inverse, r));
-        Ok(())
     }
 
-    fn update_direction_on_host(
-        &mut self,
-        step: usize,
-        z: CgDirection<V>,
-        p: &mut [V],
-        x: &mut [V],
-    ) -> Result<(), OpError> {
+    fn update_direction_on_host(&mut self, step: usize, z: CgDirection<V>, p: &mut [V], x: &mut [V]) {
         let first = SCALARS * step;
-        let Some(&[_, scale]) = self.settings.host_slice() else { return Ok(()) };
+        let Some(&[_, scale]) = self.settings.host_slice() else { return };
         let (source, inverse, residual) = (z.source().host_slice(), z.inverse(), z.residual());
-        let (Some(source), Some(scalars)) = (source, self.scalars.host_slice_mut()) else { return Ok(()) };
+        let (Some(source), Some(scalars)) = (source, self.scalars.host_slice_mut()) else { return };
         if let Some(r) = residual.and_then(DeviceSlice::host_slice) {
             scalars[first + SCALARS + RZ] = cpu::dot(r, source);
         }
@@ -206,7 +201,6 @@ impl<V: Value> CgSteps<V> {
                 None => cpu::axpby(V::ONE, source, beta, p),
             }
         }
-        Ok(())
     }
 }
 
