@@ -24,7 +24,7 @@ const RATIO: f64 = 0.3;
 const SLENDERNESS: usize = 8;
 
 fn main() -> ExitCode {
-    support::on_size("THICKNESS", 1..=100, (12, 2), elasticity)
+    support::on_size("THICKNESS", 1..=90, (12, 2), elasticity)
 }
 
 /// `thickness` is the number of cubes in the two short directions.
