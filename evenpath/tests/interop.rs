@@ -214,7 +214,9 @@ fn complex_values_round_trip() -> Result<(), MatrixError> {
     assert!(text.contains(positions), "{text}");
     for found in [round_trip(&a).values(), round_trip(&a.to_coo()?).values()] {
         for (found, value) in found.iter().zip(&values) {
-            let same = |found: f64, part: f64| found.to_bits() == part.to_bits() || (found.is_nan() && part.is_nan());
+            let same = |found: f64, part: f64| {
+                found.to_bits() == part.to_bits() || (found.is_nan() && part.is_nan())
+            };
             assert!(same(found.re, value.re) && same(found.im, value.im), "{found}, not {value}");
         }
     }

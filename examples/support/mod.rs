@@ -55,7 +55,7 @@ pub(crate) fn on_matrix_with_options(
     example: impl FnOnce(&Device, &Csr<f64>, &Options) -> Verdict,
 ) -> ExitCode {
     conclude(|| {
-        let options: String = names.iter().map(|name| format!("[--{name} VALUE] ")).collect();
+        let options = names.iter().fold(String::new(), |options, name| options + "[--" + name + " VALUE] ");
         let usage = format!("{options}[FILE or KIND, or --matrix FILE, or --generate KIND]");
         let Some(mut arguments) = parse_with(&usage, names)? else { return Ok(None) };
         let device = arguments.device.map_or_else(Device::best, Ok)?;

@@ -9,6 +9,7 @@ pub(crate) mod coordinates;
 pub(crate) mod csr;
 mod csr_parts;
 pub(crate) mod dense;
+mod dense_basis;
 mod dense_lines;
 mod diagonal;
 mod ell;

@@ -11,7 +11,7 @@ use crate::{Value, cpu};
 
 /// Maximum number of blocks: the same on every GPU, because the division of elements among blocks determines the
 /// rounding of sums.
-pub(super) const BLOCKS: usize = 1024;
+pub(crate) const BLOCKS: usize = 1024;
 
 /// Declares a reduction to a number, and its form that writes to the device.
 macro_rules! reductions {

@@ -1,6 +1,5 @@
 //! Operations on vectors and sorted sequences in a device's memory.
 
-mod basis;
 pub mod cg;
 pub(crate) mod combine;
 pub(crate) mod complex;
@@ -18,3 +17,5 @@ mod segmented_radix_sort;
 pub mod sets;
 pub mod sort;
 pub mod vector;
+
+pub(crate) use fold::BLOCKS;

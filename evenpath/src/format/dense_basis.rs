@@ -3,12 +3,12 @@
 
 use evenpath_kernels::basis::{AddColumns, ColumnDots, FinishColumnDots};
 
-use super::fold::BLOCKS;
+use super::DeviceDense;
 use crate::device::{DeviceSlice, instance};
-use crate::format::DeviceDense;
 use crate::operand::check::{check_len, check_vector};
 use crate::operand::factor::factors;
 use crate::operand::{Factor, OpError};
+use crate::sequence::BLOCKS;
 use crate::{Value, cpu};
 
 /// Threads of a warp.
