@@ -98,10 +98,8 @@ impl<V: Value> System<V> {
         let host: Csr<V> = matrix.clone().into_values();
         let ones = vec![V::ONE; host.ncols()];
         let b = if parts.ones { ones } else { (&host * &ones)? };
-        let single = match parts.single {
-            true => Some(device.upload(&matrix.clone().into_values::<f32>())?),
-            false => None,
-        };
+        let single =
+            if parts.single { Some(device.upload(&matrix.clone().into_values::<f32>())?) } else { None };
         let a = device.upload(&host)?;
         let operator = CsrOperator::new(&a)?;
         let operator = if parts.transpose { operator.with_transpose()? } else { operator };
