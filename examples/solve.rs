@@ -74,7 +74,9 @@ fn laplacian(a: &Csr<f64>) -> Result<Csr<f64>, MatrixError> {
     let mut lengths = vec![0_u32; rows];
     let beside = a.iter().filter(|(row, col, _)| row != col);
     let mut entries: Vec<_> = beside.map(|(row, col, _)| (row, col, -1.0)).collect();
-    entries.iter().for_each(|&(row, _, _)| lengths[row] += 1);
+    for &(row, _, _) in &entries {
+        lengths[row] += 1;
+    }
     let largest = f64::from(lengths.into_iter().max().unwrap_or(0).max(1));
     entries.extend((0..rows).map(|row| (row, row, largest)));
     Csr::from_triplets(rows, rows, entries)
