@@ -90,7 +90,7 @@ impl<'a, V: Value> GraphSteps<'a, V> {
 
 impl<V: Value> Cycle<V> for GraphSteps<'_, V> {
     fn name(&self) -> &'static str {
-        super::method::NAME
+        super::name::NAME
     }
 
     fn run(

@@ -21,7 +21,7 @@ impl<V: Value> HostSteps<V> {
 
 impl<V: Value> Cycle<V> for HostSteps<V> {
     fn name(&self) -> &'static str {
-        super::method::NAME
+        super::name::NAME
     }
 
     fn run(

@@ -9,8 +9,6 @@ use crate::error::Result;
 use crate::work::Work;
 use crate::{LinearOperator, Preconditioner, Report, SolverOptions};
 
-pub(super) const NAME: &str = "CG";
-
 /// Preconditioned conjugate gradients, for symmetric positive definite A and M.
 ///
 /// Where the operator and the preconditioner [can be captured](LinearOperator::can_capture), the steps between two looks

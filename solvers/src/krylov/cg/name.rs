@@ -1,0 +1,3 @@
+//! The method's name.
+
+pub(super) const NAME: &str = "CG";
