@@ -2,11 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use evenpath::{DeviceSlice, DeviceVec, Value, vector};
+use evenpath::{DeviceSlice, DeviceVec, Value};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_square};
 use crate::hash::hashed;
-use crate::work::{axpby, divide};
+use crate::polynomial::{Step, chebyshev};
+use crate::work::{axpby, divide, norm2};
 use crate::{LinearOperator, Preconditioner};
 
 /// A Chebyshev polynomial in M⁻¹A, for symmetric positive definite A and M: `degree` applications of M⁻¹, and one product with A
@@ -72,10 +73,8 @@ impl<'a, V: Value> Chebyshev<'a, V> {
         degree: usize,
         bounds: (f64, f64),
     ) -> Result<Self> {
-        let (rows, cols) = (operator.nrows(), operator.ncols());
-        if rows != cols {
-            return Err(Error::NotSquare { rows, cols });
-        }
+        let rows = operator.nrows();
+        check_square((rows, operator.ncols()))?;
         if degree == 0 {
             let value = degree.to_string();
             return Err(Error::Option { option: "the degree", value, needed: "at least 1" });
@@ -95,10 +94,9 @@ impl<'a, V: Value> Chebyshev<'a, V> {
     fn largest_eigenvalue(&self) -> Result<f64> {
         let Vectors { residual: v, step: w, product } =
             &mut *self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
-        let norm = |vector: &DeviceSlice<V>| self.operator.norm_over_ranks(vector::norm2(vector)?.to_f64());
         let start: Vec<V> = hashed(0, self.operator.nrows());
         v.copy_from_slice(&start)?;
-        let mut length = norm(v)?;
+        let mut length = norm2(self.operator, v)?;
         if length == 0.0 {
             return Ok(1.0); // there are no rows
         }
@@ -107,7 +105,7 @@ impl<'a, V: Value> Chebyshev<'a, V> {
             self.operator.apply(v, product)?;
             self.preconditioner.apply(product, w)?;
             std::mem::swap(v, w);
-            length = norm(v)?;
+            length = norm2(self.operator, v)?;
         }
         Ok(length)
     }
@@ -129,24 +127,19 @@ impl<V: Value> Preconditioner<V> for Chebyshev<'_, V> {
     fn apply(&self, r: &DeviceSlice<V>, z: &mut DeviceSlice<V>) -> Result<()> {
         let Vectors { residual, step, product } =
             &mut *self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
-        let (low, high) = self.bounds;
-        let (center, half_width) = (f64::midpoint(high, low), (high - low) / 2.0);
-        let sigma = center / half_width;
-        let mut rho = 1.0 / sigma;
         self.preconditioner.apply(r, product)?;
-        axpby(1.0 / center, product, 0.0, step)?;
-        z.copy_from(step)?;
-        for at in 1..self.degree {
+        let steps = chebyshev(self.degree, self.bounds);
+        for (at, Step { momentum, step: length }) in steps.into_iter().enumerate() {
             if at == 1 {
                 residual.copy_from(r)?;
             }
-            self.operator.apply(step, product)?;
-            axpby(-1.0, product, 1.0, residual)?;
-            self.preconditioner.apply(residual, product)?;
-            let next = 1.0 / (2.0 * sigma - rho);
-            axpby(2.0 * next / half_width, product, next * rho, step)?;
-            axpby(1.0, step, 1.0, z)?;
-            rho = next;
+            if at > 0 {
+                self.operator.apply(step, product)?;
+                axpby(-1.0, product, 1.0, residual)?;
+                self.preconditioner.apply(residual, product)?;
+            }
+            axpby(length, product, momentum, step)?;
+            axpby(1.0, step, if at > 0 { 1.0 } else { 0.0 }, z)?;
         }
         Ok(())
     }

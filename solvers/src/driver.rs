@@ -5,16 +5,14 @@ use std::time::Instant;
 use evenpath::{DeviceSlice, DeviceVec, Value};
 
 use crate::error::{Result, check_len};
-use crate::work::Work;
+use crate::work::{Work, divide};
 use crate::{Breakdown, Outcome, Report, SolverOptions, Times};
 
 /// A method, as steps between two true residuals.
 pub(crate) trait Cycle<V: Value> {
-    /// The method's name.
-    fn name(&self) -> &'static str;
-
-    /// Improves x, from its residual `r`, which may be overwritten. Ends when [`Progress::push`] says so, or
-    /// earlier at a restart.
+    /// Improves x, from its residual, which may be overwritten. `r` is that residual divided by its norm, which is
+    /// [`Progress::residual`], so that no square is out of range. Ends when [`Progress::push`] says so, or earlier
+    /// at a restart.
     fn run(
         &mut self,
         work: &mut Work<V>,
@@ -22,6 +20,18 @@ pub(crate) trait Cycle<V: Value> {
         r: &mut DeviceSlice<V>,
         progress: &mut Progress,
     ) -> Result<Option<Breakdown>>;
+}
+
+impl<V: Value, C: Cycle<V> + ?Sized> Cycle<V> for Box<C> {
+    fn run(
+        &mut self,
+        work: &mut Work<V>,
+        x: &mut DeviceSlice<V>,
+        r: &mut DeviceSlice<V>,
+        progress: &mut Progress,
+    ) -> Result<Option<Breakdown>> {
+        (**self).run(work, x, r, progress)
+    }
 }
 
 /// Residuals so far, and when to stop.
@@ -133,8 +143,9 @@ impl Progress {
     }
 }
 
-/// Solves Ax = b, from the x that is there.
+/// Solves Ax = b by a method with this name, from the x that is there.
 pub(crate) fn solve<V: Value>(
+    method: &'static str,
     cycle: &mut dyn Cycle<V>,
     work: &mut Work<V>,
     (b, x): (&DeviceSlice<V>, &mut DeviceSlice<V>),
@@ -149,7 +160,7 @@ pub(crate) fn solve<V: Value>(
     if norm_b == 0.0 {
         x.set_zero()?;
     }
-    let limit = options.absolute.max(options.relative * norm_b);
+    let limit = options.limit(norm_b);
     let mut r: DeviceVec<V> = work.zeros()?;
     let mut progress = Progress::new(limit, options, work.residual(b, x, &mut r)?);
     let outcome = loop {
@@ -157,18 +168,13 @@ pub(crate) fn solve<V: Value>(
             break outcome;
         }
         let steps = progress.steps();
+        divide(&mut r, progress.residual())?;
         let breakdown = cycle.run(work, x, &mut r, &mut progress)?;
         let residual = work.residual(b, x, &mut r)?;
         if let Some(outcome) = progress.conclude(breakdown, steps, residual) {
             break outcome;
         }
     };
-    work.device().synchronize()?;
-    let measured = work.times();
-    let times = Times {
-        total: start.elapsed(),
-        products: measured.map(|[products, _]| products),
-        preconditioner: measured.map(|[_, preconditioner]| preconditioner),
-    };
-    Ok(progress.report(cycle.name(), outcome, norm_b, times))
+    let times = work.times(start)?;
+    Ok(progress.report(method, outcome, norm_b, times))
 }

@@ -163,3 +163,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub(crate) fn check_len(operand: &'static str, found: usize, needed: usize) -> Result<()> {
     if found == needed { Ok(()) } else { Err(Error::Length { operand, found, needed }) }
 }
+
+/// Checks that a matrix of this shape is square.
+pub(crate) fn check_square((rows, cols): (usize, usize)) -> Result<()> {
+    if rows == cols { Ok(()) } else { Err(Error::NotSquare { rows, cols }) }
+}

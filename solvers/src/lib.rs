@@ -30,6 +30,7 @@ mod krylov;
 mod operator;
 mod options;
 mod plot;
+mod polynomial;
 mod preconditioner;
 #[cfg(feature = "distributed")]
 mod ranks;

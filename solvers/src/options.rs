@@ -78,6 +78,11 @@ impl SolverOptions {
         Self { is_profiled, ..self }
     }
 
+    /// The norm of the residual at which a system with a right-hand side of norm `norm_b` is solved.
+    pub(crate) fn limit(&self, norm_b: f64) -> f64 {
+        self.absolute.max(self.relative * norm_b)
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         for (option, value) in [("the tolerance", self.relative), ("the absolute tolerance", self.absolute)] {
             if !(0.0..f64::INFINITY).contains(&value) {

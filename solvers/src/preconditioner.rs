@@ -2,7 +2,7 @@
 
 use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Offset, Value, vector};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_square};
 
 /// An approximate inverse z = M⁻¹r.
 ///
@@ -73,10 +73,7 @@ impl<V: Value> Preconditioner<V> for Jacobi<V> {
 
 /// The reciprocals of the diagonal of a square matrix.
 pub(crate) fn inverse_diagonal<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<DeviceVec<V>> {
-    let (rows, cols) = matrix.shape();
-    if rows != cols {
-        return Err(Error::NotSquare { rows, cols });
-    }
+    check_square(matrix.shape())?;
     let mut diagonal = matrix.diagonal()?;
     vector::map(vector::Map::Reciprocal, &mut diagonal)?;
     let reciprocals = diagonal.download()?;

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use evenpath::vector::Map;
-use evenpath::{Device, DeviceSlice, DeviceVec, Value, vector};
+use evenpath::{Device, DeviceSlice, DeviceVec, Entry, Value, vector};
 
-use crate::error::{Error, Result};
-use crate::{LinearOperator, Preconditioner};
+use crate::error::{Result, check_square};
+use crate::{LinearOperator, Preconditioner, Times};
 
 /// Operands of a method: products, preconditioner, inner products.
 pub(crate) struct Work<'a, V: Value> {
@@ -25,10 +25,7 @@ impl<'a, V: Value> Work<'a, V> {
         operator: &'a dyn LinearOperator<V>,
         preconditioner: &'a dyn Preconditioner<V>,
     ) -> Result<Self> {
-        let (rows, cols) = (operator.nrows(), operator.ncols());
-        if rows != cols {
-            return Err(Error::NotSquare { rows, cols });
-        }
+        check_square((operator.nrows(), operator.ncols()))?;
         let mut ranks = [1.0];
         operator.sum_over_ranks(&mut ranks)?;
         Ok(Self { operator, preconditioner, ranks: ranks[0] as usize, times: None })
@@ -68,8 +65,14 @@ impl<'a, V: Value> Work<'a, V> {
         self.times = is_profiled.then_some([Duration::ZERO; 2]);
     }
 
-    pub(crate) fn times(&self) -> Option<[Duration; 2]> {
-        self.times
+    /// The times of a solve that began at `start`. Waits for the device.
+    pub(crate) fn times(&self, start: Instant) -> Result<Times> {
+        self.device().synchronize()?;
+        Ok(Times {
+            total: start.elapsed(),
+            products: self.times.map(|[products, _]| products),
+            preconditioner: self.times.map(|[_, preconditioner]| preconditioner),
+        })
     }
 
     /// y = Ax.
@@ -122,8 +125,20 @@ impl<'a, V: Value> Work<'a, V> {
 
     /// ‖x‖₂ on all ranks, without overflow of squares.
     pub(crate) fn norm2(&self, x: &DeviceSlice<V>) -> Result<f64> {
-        self.operator.norm_over_ranks(vector::norm2(x)?.to_f64())
+        norm2(self.operator, x)
     }
+}
+
+/// ‖x‖₂ on all ranks, without overflow of squares.
+pub(crate) fn norm2<V: Value>(operator: &dyn LinearOperator<V>, x: &DeviceSlice<V>) -> Result<f64> {
+    operator.norm_over_ranks(vector::norm2(x)?.to_f64())
+}
+
+/// A copy of a vector.
+pub(crate) fn copied<T: Entry>(x: &DeviceSlice<T>) -> Result<DeviceVec<T>> {
+    let mut copy = x.device().uninitialized(x.len())?;
+    copy.copy_from(x)?;
+    Ok(copy)
 }
 
 /// y = y / `norm`, where the reciprocal of the norm may be out of range.

@@ -8,6 +8,7 @@ use evenpath::semiring::{MaxTimes, MinPlus};
 use evenpath::{Device, DeviceCsr, DeviceSlice, DeviceVec, Value, vector, vector::Map};
 
 use crate::error::Result;
+use crate::work::copied;
 
 /// State of a node in the set, above all priorities.
 const IN_SET: f64 = (1_u64 << 50) as f64;
@@ -39,8 +40,7 @@ pub(super) fn aggregate<V: Value>(
     let (_, numbers) = counted(device, count)?;
     let none = 2 * count as u32;
     let mut labels = device.zeros(nodes)?;
-    let roots =
-        DeviceCsr::try_new(nodes, count, root_offsets, copied_indices(&numbers)?, device.zeros(count)?)?;
+    let roots = DeviceCsr::try_new(nodes, count, root_offsets, copied(&numbers)?, device.zeros(count)?)?;
     roots.spmv_over::<MinPlus>(&numbers, &mut labels)?;
     let (offsets, columns, ones) = graph.into_parts()?;
     let edges = ones.len();
@@ -112,14 +112,8 @@ fn has_undecided(states: &DeviceSlice<f64>, work: &mut DeviceSlice<f64>) -> Resu
 fn with_ones<V: Value>(a: &DeviceCsr<V>) -> Result<DeviceCsr<f64>> {
     let mut ones = a.device().uninitialized(a.nnz())?;
     vector::fill(1.0, &mut ones)?;
-    let (offsets, columns) = (copied_indices(a.row_offsets())?, copied_indices(a.column_indices())?);
+    let (offsets, columns) = (copied(a.row_offsets())?, copied(a.column_indices())?);
     Ok(DeviceCsr::try_new(a.nrows(), a.ncols(), offsets, columns, ones)?)
-}
-
-fn copied_indices(indices: &DeviceSlice<u32>) -> Result<DeviceVec<u32>, OpError> {
-    let mut copy = indices.device().uninitialized(indices.len())?;
-    copy.copy_from(indices)?;
-    Ok(copy)
 }
 
 /// The numbers from 0 to `len`, with it and without.

@@ -3,8 +3,8 @@
 use evenpath::spmv::{SpmvOptions, SpmvPlan};
 use evenpath::{Csr, DeviceCsr, DeviceSlice, Value};
 
-use super::diagonal::epsilon;
 use crate::error::{Error, Result};
+use crate::scalars::epsilon;
 
 /// The dense inverse of a coarsest matrix, computed on the host, and applied on the device as a product. For a singular matrix, it
 /// inverts the largest part that is regular.

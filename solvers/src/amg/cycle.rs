@@ -7,6 +7,7 @@ use super::level::Level;
 use super::options::AmgCycle;
 use super::transfer::Transfer;
 use crate::error::Result;
+use crate::work::axpby;
 
 /// Levels and what connects them: a transfer for each but the last.
 pub(super) struct Hierarchy<V: Value> {
@@ -126,7 +127,7 @@ impl<V: Value> Work<V> {
                 level.plan.run(-V::ONE, &*direction, V::ONE, residual)?;
             }
             vector::multiply_elements(&level.analysis.inverse_diagonal, residual, scaled)?;
-            vector::axpby(step.step, scaled, step.momentum, direction)?;
+            axpby(step.step, scaled, step.momentum, direction)?;
             if at == 0 && guess == Guess::Zero {
                 x.copy_from(direction)?;
             } else {

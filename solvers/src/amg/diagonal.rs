@@ -3,18 +3,8 @@
 use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Value, vector, vector::Map};
 
 use crate::error::{Error, Result};
-
-/// The distance of 1 to the next number of the type.
-pub(super) fn epsilon<V: Value>() -> f64 {
-    if size_of::<V>() == size_of::<f32>() { f64::from(f32::EPSILON) } else { f64::EPSILON }
-}
-
-/// A copy of a vector.
-pub(super) fn copied<V: Value>(x: &DeviceSlice<V>) -> Result<DeviceVec<V>> {
-    let mut copy = x.device().uninitialized(x.len())?;
-    copy.copy_from(x)?;
-    Ok(copy)
-}
+use crate::scalars::epsilon;
+use crate::work::copied;
 
 /// The reciprocals of the diagonal of the finest matrix. Waits for the device.
 ///

@@ -8,7 +8,6 @@ use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Value, vector};
 use super::aggregate::aggregate;
 use super::coarse::Coarse;
 use super::cycle::{Hierarchy, Work};
-use super::diagonal::copied;
 use super::filtered::Filtered;
 use super::info::{AmgInfo, AmgLevelInfo, Part, Stopwatch};
 use super::level::{Analysis, Level};
@@ -19,7 +18,8 @@ use super::strength::strong_couplings;
 use super::tentative::Tentative;
 use super::transfer::Transfer;
 use crate::Preconditioner;
-use crate::error::{Error, Result, check_len};
+use crate::error::{Error, Result, check_len, check_square};
+use crate::work::copied;
 
 /// Smoothed-aggregation algebraic multigrid, a preconditioner of symmetric positive definite and semidefinite matrices: one cycle
 /// approximates A⁻¹r.
@@ -67,7 +67,7 @@ impl<V: Value> SmoothedAggregation<V> {
     /// If the matrix is not square, its rows are not sorted or have duplicates, an entry of the diagonal is missing or not positive, or
     /// a value is not finite; if an option is out of range; if there is too little memory, or the device was lost.
     pub fn new(a: &DeviceCsr<V>, options: AmgOptions) -> Result<Self> {
-        check_square(a)?;
+        check_square(a.shape())?;
         options.check(a.nrows())?;
         let of_unknown = |unknown: usize| -> Result<DeviceVec<V>> {
             let is_of = |row: usize| row % options.block_size == unknown;
@@ -91,7 +91,7 @@ impl<V: Value> SmoothedAggregation<V> {
     ///
     /// The same as for [`new`](Self::new), and if a vector has another length or is on another device, or there is none.
     pub fn with_near_null(a: &DeviceCsr<V>, near_null: &[DeviceVec<V>], options: AmgOptions) -> Result<Self> {
-        check_square(a)?;
+        check_square(a.shape())?;
         options.check(a.nrows())?;
         if near_null.is_empty() {
             let needed = "at least 1";
@@ -124,7 +124,7 @@ impl<V: Value> SmoothedAggregation<V> {
     /// If the pattern differs, or those of [`new`](Self::new). If only the values are refused, the preconditioner stays; after
     /// other errors it is of no use before another update.
     pub fn update(&mut self, a: &DeviceCsr<V>) -> Result<()> {
-        check_square(a)?;
+        check_square(a.shape())?;
         let finest = &self.hierarchy.levels[0].a;
         let is_same = a.shape() == finest.shape()
             && a.nnz() == finest.nnz()
@@ -180,11 +180,6 @@ impl<V: Value> Preconditioner<V> for SmoothedAggregation<V> {
     fn can_capture(&self) -> bool {
         true
     }
-}
-
-fn check_square<V: Value>(a: &DeviceCsr<V>) -> Result<()> {
-    let (rows, cols) = a.shape();
-    if rows == cols { Ok(()) } else { Err(Error::NotSquare { rows, cols }) }
 }
 
 /// Builds the levels, from the finest to the coarsest.

@@ -6,17 +6,18 @@ use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Value};
 use super::diagonal::{inverse_coarse_diagonal, inverse_diagonal};
 use super::options::AmgSmoother;
 use super::prolongation::Spectrum;
-use super::smoother::{Step, steps};
+use super::smoother::steps;
 use super::spectral::largest_eigenvalue;
 use super::strength::scaled;
 use crate::error::Result;
+use crate::polynomial::Step;
 
 /// A matrix with its smoother.
 pub(super) struct Level<V: Value> {
     pub(super) a: DeviceCsr<V>,
     pub(super) plan: SpmvPlan<V>,
     pub(super) analysis: Analysis<V>,
-    pub(super) steps: Vec<Step<V>>,
+    pub(super) steps: Vec<Step>,
 }
 
 /// Numbers that a matrix's values determine.

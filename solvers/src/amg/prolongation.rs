@@ -4,11 +4,12 @@ use evenpath::spadd::ElementwisePlan;
 use evenpath::spgemm::{SpgemmOptions, SpgemmPlan};
 use evenpath::{DeviceCsr, DeviceSlice, Value};
 
-use super::diagonal::{copied, inverse_coarse_diagonal};
+use super::diagonal::inverse_coarse_diagonal;
 use super::filtered::Filtered;
 use super::spectral::largest_eigenvalue;
 use super::strength::scaled;
 use crate::error::Result;
+use crate::work::copied;
 
 /// P = (I − ω D⁻¹A) T for the tentative prolongation T, with ω = 4/3 / ρ(D⁻¹A). A may be filtered.
 pub(super) struct Prolongation<V: Value> {

@@ -2,8 +2,9 @@
 
 use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Factor, Value, vector};
 
-use super::diagonal::{copied, epsilon};
 use crate::error::{Error, Result};
+use crate::scalars::epsilon;
+use crate::work::copied;
 
 /// Number of Lanczos steps.
 const STEPS: usize = 15;

@@ -2,8 +2,10 @@
 
 use evenpath::{Csr, Device, DeviceCsr, DeviceSlice, DeviceVec, Value, vector, vector::Map};
 
-use super::diagonal::{copied, epsilon, reciprocals_above};
+use super::diagonal::reciprocals_above;
 use crate::error::Result;
+use crate::scalars::epsilon;
+use crate::work::copied;
 
 /// The tentative prolongation, and the near-null vectors of the coarse level.
 pub(super) struct Tentative<V: Value> {

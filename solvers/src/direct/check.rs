@@ -8,6 +8,8 @@ use super::columns::Columns;
 use super::engine::Engine;
 use super::value::DirectValue;
 use crate::error::{Error, Result};
+use crate::hash::hashed;
+use crate::work::copied;
 
 /// Largest relative residual, and relative change of the solution by a step of refinement, of a factorization that is accepted: one
 /// correct digit.
@@ -60,8 +62,7 @@ pub(super) fn residual<V: DirectValue, O: Offset>(
     b: &DeviceSlice<V>,
     x: &DeviceSlice<V>,
 ) -> Result<DeviceVec<V>> {
-    let mut residual = b.device().zeros(b.len())?;
-    residual.copy_from(b)?;
+    let mut residual = copied(b)?;
     plan.run(-V::ONE, x, V::ONE, &mut residual)?;
     Ok(residual)
 }
@@ -71,13 +72,8 @@ fn solve<V: DirectValue>(engine: &Engine<V>, b: &DeviceSlice<V>, x: &mut DeviceS
     engine.solve((b, columns), (x, columns))
 }
 
-/// Numbers between ½ and 1 with random signs, the same in every run (Weyl's sequence).
+/// Numbers between ½ and 1 with random signs, the same in every run.
 fn random<V: DirectValue>(len: usize) -> Vec<V> {
-    let hash = |at: usize| (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    let number = |hash: u64| 0.5 + 0.5 * (hash >> 12) as f64 / (1_u64 << 52) as f64;
-    let signed = |hash: u64| {
-        let mixed = hash.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        if mixed >> 63 == 0 { number(mixed ^ (mixed << 1)) } else { -number(mixed ^ (mixed << 1)) }
-    };
-    (0..len).map(|at| V::from_f64(signed(hash(at)))).collect()
+    let away_from_zero = |number: f64| V::from_f64((0.5 + 0.5 * number.abs()).copysign(number));
+    hashed::<f64>(0, len).into_iter().map(away_from_zero).collect()
 }

@@ -13,7 +13,7 @@ use super::options::{DirectOptions, Factorization};
 use super::symmetry::first_difference;
 use super::value::DirectValue;
 use crate::Preconditioner;
-use crate::error::{Error, Result, check_len};
+use crate::error::{Error, Result, check_len, check_square};
 
 /// A factorization of a square matrix A, which solves Ax = b for any number of right-hand sides.
 ///
@@ -63,14 +63,11 @@ impl<V: DirectValue, O: Offset> DirectSolver<V, O> {
     /// cuDSS, and `options` do not allow the [host](DirectOptions::with_host_fallback). If there is too little memory, or the device
     /// was lost.
     pub fn new(a: &DeviceCsr<V, O>, options: DirectOptions) -> Result<Self> {
-        let (rows, cols) = a.shape();
-        if rows != cols {
-            return Err(Error::NotSquare { rows, cols });
-        }
+        check_square(a.shape())?;
         check_finite(a)?;
         let (matrix, on_host) = canonical(a)?;
         let start = Instant::now();
-        let engine = match rows {
+        let engine = match a.nrows() {
             0 => None,
             _ => Some(Engine::analyze(&matrix, &on_host, &options)?),
         };

@@ -90,8 +90,8 @@ impl<V: Value> Basis<V> {
     }
 }
 
-/// The inner products of `w` with leading vectors of the basis, over all ranks.
-fn project<V: Value>(
+/// The inner products of `w` with leading columns, over all ranks.
+pub(crate) fn project<V: Value>(
     work: &Work<V>,
     columns: &DeviceDense<V>,
     w: &DeviceSlice<V>,
@@ -108,7 +108,7 @@ fn project<V: Value>(
 }
 
 /// w −= Σ `coefficients`ᵢ · vᵢ.
-fn subtract<V: Value>(
+pub(crate) fn subtract<V: Value>(
     columns: &DeviceDense<V>,
     coefficients: &DeviceSlice<V>,
     w: &mut DeviceSlice<V>,

@@ -2,11 +2,12 @@
 
 use evenpath::{DeviceSlice, DeviceVec, Value};
 
-use crate::driver::{Cycle, Progress, solve};
+use super::solver::solver;
+use crate::driver::{Cycle, Progress};
 use crate::error::Result;
 use crate::scalars::{Scalars, epsilon};
 use crate::work::{Work, axpby, divide};
-use crate::{Breakdown, LinearOperator, Preconditioner, Report, SolverOptions};
+use crate::{Breakdown, SolverOptions};
 
 /// Stabilized biconjugate gradients for any square A, with the preconditioner on the right.
 ///
@@ -17,7 +18,7 @@ use crate::{Breakdown, LinearOperator, Preconditioner, Report, SolverOptions};
 pub struct BiCgStab<'a, V: Value> {
     work: Work<'a, V>,
     options: SolverOptions,
-    vectors: Vectors<V>,
+    cycle: Vectors<V>,
 }
 
 struct Vectors<V: Value> {
@@ -33,40 +34,7 @@ struct Vectors<V: Value> {
     scalars: Scalars<V>,
 }
 
-impl<'a, V: Value> BiCgStab<'a, V> {
-    /// Allocates the vectors of the method.
-    ///
-    /// # Errors
-    ///
-    /// If the operator is not square, an option is out of range, or there is too little memory.
-    pub fn new(
-        operator: &'a dyn LinearOperator<V>,
-        preconditioner: &'a dyn Preconditioner<V>,
-        options: SolverOptions,
-    ) -> Result<Self> {
-        options.check()?;
-        let work = Work::new(operator, preconditioner)?;
-        let vectors = Vectors {
-            shadow: work.zeros()?,
-            p: work.zeros()?,
-            z: work.zeros()?,
-            v: work.zeros()?,
-            t: work.zeros()?,
-            scalars: Scalars::new(work.device(), 3)?,
-        };
-        Ok(Self { work, options, vectors })
-    }
-
-    /// Solves Ax = b from the guess `x`, as often as needed. `b` and `x` have as many elements as A has rows.
-    ///
-    /// # Errors
-    ///
-    /// If a vector has another length or is on another device, or the device failed. That x was not found is no
-    /// error: see [`Report::outcome`].
-    pub fn solve(&mut self, b: &DeviceSlice<V>, x: &mut DeviceSlice<V>) -> Result<Report> {
-        solve(&mut self.vectors, &mut self.work, (b, x), &self.options)
-    }
-}
+solver!(BiCgStab, "BiCGSTAB", Vectors::new);
 
 /// How a step ends.
 enum Step {
@@ -81,6 +49,17 @@ enum Step {
 }
 
 impl<V: Value> Vectors<V> {
+    fn new(work: &Work<V>, _: &SolverOptions) -> Result<Self> {
+        Ok(Self {
+            shadow: work.zeros()?,
+            p: work.zeros()?,
+            z: work.zeros()?,
+            v: work.zeros()?,
+            t: work.zeros()?,
+            scalars: Scalars::new(work.device(), 3)?,
+        })
+    }
+
     /// Does a step. `r` and x belong together after it, also if it breaks down.
     fn step(
         &mut self,
@@ -162,10 +141,6 @@ impl<V: Value> Vectors<V> {
 }
 
 impl<V: Value> Cycle<V> for Vectors<V> {
-    fn name(&self) -> &'static str {
-        "BiCGSTAB"
-    }
-
     fn run(
         &mut self,
         work: &mut Work<V>,
@@ -173,9 +148,7 @@ impl<V: Value> Cycle<V> for Vectors<V> {
         r: &mut DeviceSlice<V>,
         progress: &mut Progress,
     ) -> Result<Option<Breakdown>> {
-        // With a residual of norm 1 no square is out of range.
         let scale = progress.residual();
-        divide(r, scale)?;
         self.shadow.copy_from(r)?;
         self.p.copy_from(r)?;
         let (mut norm_shadow, mut rho) = (1.0, work.dot(&self.shadow, r)?);

@@ -4,11 +4,12 @@ use evenpath::{DeviceSlice, DeviceVec, Value};
 
 use super::basis::Basis;
 use super::hessenberg::Hessenberg;
-use crate::driver::{Cycle, Progress, solve};
+use super::solver::solver;
+use crate::driver::{Cycle, Progress};
 use crate::error::Result;
 use crate::scalars::epsilon;
 use crate::work::{Work, axpby};
-use crate::{Breakdown, LinearOperator, Preconditioner, Report, SolverOptions};
+use crate::{Breakdown, SolverOptions};
 
 /// Generalized minimal residuals for any square A, restarted after
 /// [`SolverOptions::with_restart`] steps, with the preconditioner on the right: AM⁻¹u = b, x = M⁻¹u. The residual that
@@ -22,7 +23,7 @@ use crate::{Breakdown, LinearOperator, Preconditioner, Report, SolverOptions};
 pub struct Gmres<'a, V: Value> {
     work: Work<'a, V>,
     options: SolverOptions,
-    arnoldi: Arnoldi<V>,
+    cycle: Arnoldi<V>,
 }
 
 /// Flexible [`Gmres`]: the preconditioner may change from step to step, such as when it is an iterative method itself.
@@ -32,43 +33,11 @@ pub struct Gmres<'a, V: Value> {
 pub struct Fgmres<'a, V: Value> {
     work: Work<'a, V>,
     options: SolverOptions,
-    arnoldi: Arnoldi<V>,
+    cycle: Arnoldi<V>,
 }
 
-macro_rules! restarted {
-    ($solver:ident, $is_flexible:literal) => {
-        impl<'a, V: Value> $solver<'a, V> {
-            /// Allocates the vectors of the method: their number is given by
-            /// [`SolverOptions::with_restart`].
-            ///
-            /// # Errors
-            ///
-            /// If the operator is not square, an option is out of range, or there is too little memory.
-            pub fn new(
-                operator: &'a dyn LinearOperator<V>,
-                preconditioner: &'a dyn Preconditioner<V>,
-                options: SolverOptions,
-            ) -> Result<Self> {
-                options.check()?;
-                let work = Work::new(operator, preconditioner)?;
-                let arnoldi = Arnoldi::new(&work, options.restart, $is_flexible)?;
-                Ok(Self { work, options, arnoldi })
-            }
-
-            /// Solves Ax = b from the guess `x`, as often as needed. `b` and `x` have as many elements as A has rows.
-            ///
-            /// # Errors
-            ///
-            /// If a vector has another length or is on another device, or the device failed. That x was not found is
-            /// no error: see [`Report::outcome`].
-            pub fn solve(&mut self, b: &DeviceSlice<V>, x: &mut DeviceSlice<V>) -> Result<Report> {
-                solve(&mut self.arnoldi, &mut self.work, (b, x), &self.options)
-            }
-        }
-    };
-}
-restarted!(Gmres, false);
-restarted!(Fgmres, true);
+solver!(Gmres, "GMRES", |work, options: &SolverOptions| Arnoldi::new(work, options.restart, false));
+solver!(Fgmres, "FGMRES", |work, options: &SolverOptions| Arnoldi::new(work, options.restart, true));
 
 /// The vectors of the Arnoldi process.
 struct Arnoldi<V: Value> {
@@ -148,10 +117,6 @@ enum End {
 }
 
 impl<V: Value> Cycle<V> for Arnoldi<V> {
-    fn name(&self) -> &'static str {
-        if self.preconditioned.is_some() { "FGMRES" } else { "GMRES" }
-    }
-
     fn run(
         &mut self,
         work: &mut Work<V>,
@@ -159,9 +124,8 @@ impl<V: Value> Cycle<V> for Arnoldi<V> {
         r: &mut DeviceSlice<V>,
         progress: &mut Progress,
     ) -> Result<Option<Breakdown>> {
-        // Preconditioners get vectors of norm about 1, and x the multiple.
         let scale = progress.residual();
-        self.basis.set(0, r, scale)?;
+        self.basis.write(0, |vector| Ok(vector.copy_from(r)?))?;
         let mut problem = Hessenberg::new(1.0);
         let mut step = 0;
         let end = loop {

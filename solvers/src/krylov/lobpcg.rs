@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use evenpath::{DeviceDense, DeviceVec, Value};
 use nalgebra::DMatrix;
 
+use super::basis::{project, subtract};
 use super::rayleigh_ritz::{NoRitz, Ritz, rayleigh_ritz};
 use crate::columns::{aligned_columns, check_layout, column, column_mut};
 use crate::error::{Error, Result};
@@ -262,7 +263,7 @@ impl<'a, V: Value> Lobpcg<'a, V> {
     }
 
     fn limit(&self, state: &State) -> f64 {
-        self.options.absolute.max(self.options.relative * state.norm_a)
+        self.options.limit(state.norm_a)
     }
 
     /// The indices of pairs whose residual is not within the limit.
@@ -373,13 +374,8 @@ impl<'a, V: Value> Lobpcg<'a, V> {
         let mut w = column_mut(products, to)?;
         self.work.precondition(&r, &mut w)?;
         let mut coefficients = self.small.coefficients.slice_mut(..self.count)?;
-        basis.dots_into(&w, &mut coefficients)?;
-        if self.work.ranks() > 1 {
-            let mut sums: Vec<f64> = coefficients.download()?.iter().map(|value| value.to_f64()).collect();
-            self.work.operator.sum_over_ranks(&mut sums)?;
-            coefficients.copy_from_slice(&sums.into_iter().map(V::from_f64).collect::<Vec<_>>())?;
-        }
-        basis.add_columns(-V::ONE, &coefficients, &mut w)?;
+        project(&self.work, basis, &w, &mut coefficients)?;
+        subtract(basis, &coefficients, &mut w)?;
         Ok(column_mut(basis, to)?.copy_from(&w)?)
     }
 }

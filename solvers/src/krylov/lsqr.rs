@@ -6,7 +6,7 @@ use evenpath::{DeviceSlice, DeviceVec, Value};
 
 use crate::error::{Result, check_len};
 use crate::work::{Work, axpby, divide};
-use crate::{Identity, LinearOperator, Outcome, Report, SolverOptions, Times};
+use crate::{Identity, LinearOperator, Outcome, Report, SolverOptions};
 
 /// LSQR, for A of any shape and rank: the x of the least ‖b − Ax‖₂, or a solution if there is one. The operator must have its
 /// transpose. There is no preconditioner.
@@ -52,8 +52,8 @@ impl<'a, V: Value> Lsqr<'a, V> {
         })
     }
 
-    /// Makes ‖b − Ax‖₂ least from the guess `x`, as often as needed. `b` has as many elements as A has rows, and `x` as many
-    /// as it has columns.
+    /// Makes ‖b − Ax‖₂ least from the guess `x`, as often as needed. For an A of m rows and n columns, `b` has m elements
+    /// and `x` has n.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl<'a, V: Value> Lsqr<'a, V> {
         if norm_b == 0.0 {
             x.set_zero()?;
         }
-        let limit = options.absolute.max(options.relative * norm_b);
+        let limit = options.limit(norm_b);
         let mut residual = work.residual(b, x, &mut vectors.u)?;
         let mut state = State::new(limit, options, residual);
         let mut before = [f64::INFINITY; 2];
@@ -90,7 +90,7 @@ impl<'a, V: Value> Lsqr<'a, V> {
             vectors.run(work, x, before, &mut state)?;
             residual = work.residual(b, x, &mut vectors.u)?;
         };
-        work.device().synchronize()?;
+        let times = work.times(start)?;
         let scale = if norm_b > 0.0 { norm_b } else { 1.0 };
         Ok(Report {
             method: "LSQR",
@@ -98,11 +98,7 @@ impl<'a, V: Value> Lsqr<'a, V> {
             steps: state.history.len() - 1,
             residual: residual / scale,
             history: state.history.iter().map(|residual| residual / scale).collect(),
-            times: Times {
-                total: start.elapsed(),
-                products: work.times().map(|[products, _]| products),
-                preconditioner: work.times().map(|[_, preconditioner]| preconditioner),
-            },
+            times,
         })
     }
 }

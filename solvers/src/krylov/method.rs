@@ -11,8 +11,8 @@ use crate::{LinearOperator, Preconditioner, Report, SolverOptions};
 
 /// A solver of Ax = b, whatever its method.
 pub trait Solver<V: Value> {
-    /// Solves Ax = b from the guess `x`, as often as needed. `b` has as many elements as A has rows, `x` as many as it has
-    /// columns.
+    /// Solves Ax = b from the guess `x`, as often as needed. For an A of m rows and n columns, `b` has m elements and `x`
+    /// has n.
     ///
     /// # Errors
     ///

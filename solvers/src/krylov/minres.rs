@@ -2,11 +2,12 @@
 
 use evenpath::{DeviceSlice, DeviceVec, Value};
 
-use crate::driver::{Cycle, Progress, solve};
+use super::solver::solver;
+use crate::driver::{Cycle, Progress};
 use crate::error::Result;
-use crate::scalars::{Scalars, epsilon};
+use crate::scalars::epsilon;
 use crate::work::{Work, axpby, divide};
-use crate::{Breakdown, LinearOperator, Preconditioner, Report, SolverOptions};
+use crate::{Breakdown, SolverOptions};
 
 /// Minimal residuals for symmetric A, also indefinite, and symmetric positive definite M.
 ///
@@ -19,7 +20,7 @@ use crate::{Breakdown, LinearOperator, Preconditioner, Report, SolverOptions};
 pub struct Minres<'a, V: Value> {
     work: Work<'a, V>,
     options: SolverOptions,
-    vectors: Vectors<V>,
+    cycle: Vectors<V>,
 }
 
 struct Vectors<V: Value> {
@@ -32,43 +33,9 @@ struct Vectors<V: Value> {
     ar: DeviceVec<V>,
     /// The last two directions.
     w: [DeviceVec<V>; 2],
-    scalars: Scalars<V>,
 }
 
-impl<'a, V: Value> Minres<'a, V> {
-    /// Allocates the vectors of the method.
-    ///
-    /// # Errors
-    ///
-    /// If the operator is not square, an option is out of range, or there is too little memory.
-    pub fn new(
-        operator: &'a dyn LinearOperator<V>,
-        preconditioner: &'a dyn Preconditioner<V>,
-        options: SolverOptions,
-    ) -> Result<Self> {
-        options.check()?;
-        let work = Work::new(operator, preconditioner)?;
-        let vectors = Vectors {
-            v: [work.zeros()?, work.zeros()?],
-            z: work.zeros()?,
-            az: work.zeros()?,
-            ar: work.zeros()?,
-            w: [work.zeros()?, work.zeros()?],
-            scalars: Scalars::new(work.device(), 1)?,
-        };
-        Ok(Self { work, options, vectors })
-    }
-
-    /// Solves Ax = b from the guess `x`, as often as needed. `b` and `x` have as many elements as A has rows.
-    ///
-    /// # Errors
-    ///
-    /// If a vector has another length or is on another device, or the device failed. That x was not found is no
-    /// error: see [`Report::outcome`].
-    pub fn solve(&mut self, b: &DeviceSlice<V>, x: &mut DeviceSlice<V>) -> Result<Report> {
-        solve(&mut self.vectors, &mut self.work, (b, x), &self.options)
-    }
-}
+solver!(Minres, "MINRES", Vectors::new);
 
 /// Numbers of the recurrences. The names are those of Elman, Silvester and Wathen.
 struct Recurrence {
@@ -116,9 +83,19 @@ impl Recurrence {
 }
 
 impl<V: Value> Vectors<V> {
+    fn new(work: &Work<V>, _: &SolverOptions) -> Result<Self> {
+        Ok(Self {
+            v: [work.zeros()?, work.zeros()?],
+            z: work.zeros()?,
+            az: work.zeros()?,
+            ar: work.zeros()?,
+            w: [work.zeros()?, work.zeros()?],
+        })
+    }
+
     /// The next vector of the Lanczos process. Returns the δ and the square of the γ of the step.
     fn lanczos(&mut self, work: &mut Work<V>, gamma: [f64; 2], is_first: bool) -> Result<[f64; 2]> {
-        let Self { v: [v0, v1], z, az, scalars, .. } = self;
+        let Self { v: [v0, v1], z, az, .. } = self;
         divide(z, gamma[1])?;
         work.apply(z, az)?;
         let delta = work.dot(az, z)?;
@@ -127,10 +104,7 @@ impl<V: Value> Vectors<V> {
         axpby(-delta / gamma[1], v1, 1.0, v0)?;
         std::mem::swap(v0, v1);
         work.precondition(v1, az)?;
-        let mut batch = scalars.batch();
-        batch.dot(az, v1)?;
-        let [square] = batch.read(work.operator)?;
-        Ok([delta, square])
+        Ok([delta, work.dot(az, v1)?])
     }
 
     /// Returns whether ‖Ar‖, in the norm of M⁻¹, is at most a few roundings of `largest`, ‖A‖ times the first ‖r‖: then no x
@@ -147,10 +121,6 @@ impl<V: Value> Vectors<V> {
 }
 
 impl<V: Value> Cycle<V> for Vectors<V> {
-    fn name(&self) -> &'static str {
-        "MINRES"
-    }
-
     fn run(
         &mut self,
         work: &mut Work<V>,
@@ -158,9 +128,7 @@ impl<V: Value> Cycle<V> for Vectors<V> {
         r: &mut DeviceSlice<V>,
         progress: &mut Progress,
     ) -> Result<Option<Breakdown>> {
-        // With a residual of norm 1 no square is out of range.
         let scale = progress.residual();
-        divide(r, scale)?;
         self.v[1].copy_from(r)?;
         work.precondition(r, &mut self.z)?;
         let square = work.dot(r, &self.z)?;

@@ -12,6 +12,7 @@ mod minres;
 mod multi_cg;
 mod pipelined_cg;
 mod rayleigh_ritz;
+mod solver;
 
 pub use bicgstab::BiCgStab;
 pub use cg::Cg;

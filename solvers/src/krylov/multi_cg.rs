@@ -7,7 +7,7 @@ use evenpath::{DeviceDense, DeviceSlice, Layout, Offset, Value};
 
 use crate::columns::{aligned_columns, check_layout, column, column_mut};
 use crate::driver::Progress;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_square};
 use crate::scalars::Scalars;
 use crate::work::{axpby, divide};
 use crate::{Breakdown, CsrOperator, LinearOperator, Outcome, Preconditioner, Report, SolverOptions, Times};
@@ -86,10 +86,8 @@ impl<'a, V: Value, O: Offset> MultiCg<'a, V, O> {
         options: SolverOptions,
     ) -> Result<Self> {
         options.check()?;
-        let (rows, cols) = operator.matrix().shape();
-        if rows != cols {
-            return Err(Error::NotSquare { rows, cols });
-        }
+        check_square(operator.matrix().shape())?;
+        let rows = operator.nrows();
         let spmm = SpmmOptions::default().with_columns(columns).with_layout(Layout::ColumnMajor);
         let plan = operator.matrix().plan_spmm(spmm)?;
         let device = operator.device();
@@ -158,8 +156,7 @@ impl<'a, V: Value, O: Offset> MultiCg<'a, V, O> {
         let residuals = self.residuals(b, x)?;
         let options = &self.options;
         let begin = |(at, (norm_b, residual)): (usize, (f64, f64))| {
-            let limit = options.absolute.max(options.relative * norm_b);
-            let progress = Progress::new(limit, options, residual);
+            let progress = Progress::new(options.limit(norm_b), options, residual);
             let outcome = progress.ended();
             Column {
                 at,

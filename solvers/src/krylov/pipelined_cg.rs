@@ -2,11 +2,12 @@
 
 use evenpath::{DeviceSlice, DeviceVec, Value};
 
-use crate::driver::{Cycle, Progress, solve};
+use super::solver::solver;
+use crate::driver::{Cycle, Progress};
 use crate::error::Result;
 use crate::scalars::Scalars;
-use crate::work::{Work, axpby, divide};
-use crate::{Breakdown, LinearOperator, Preconditioner, Report, SolverOptions};
+use crate::work::{Work, axpby};
+use crate::{Breakdown, SolverOptions};
 
 /// Pipelined conjugate gradients, for symmetric positive definite A and M: the inner products of a step are computed
 /// beside the next product with A, and the host reads them at once. Over many ranks they are one sum.
@@ -18,7 +19,7 @@ use crate::{Breakdown, LinearOperator, Preconditioner, Report, SolverOptions};
 pub struct PipelinedCg<'a, V: Value> {
     work: Work<'a, V>,
     options: SolverOptions,
-    vectors: Vectors<V>,
+    cycle: Vectors<V>,
 }
 
 /// Vectors as in the publication; each is M⁻¹ or A times the one before: r, u, w, m, n and p, s, q, z.
@@ -37,20 +38,11 @@ struct Vectors<V: Value> {
 /// Number of steps after which vectors are computed anew.
 const REPLACEMENT_STEPS: usize = 50;
 
-impl<'a, V: Value> PipelinedCg<'a, V> {
-    /// Allocates the vectors of the method.
-    ///
-    /// # Errors
-    ///
-    /// If the operator is not square, an option is out of range, or there is too little memory.
-    pub fn new(
-        operator: &'a dyn LinearOperator<V>,
-        preconditioner: &'a dyn Preconditioner<V>,
-        options: SolverOptions,
-    ) -> Result<Self> {
-        options.check()?;
-        let work = Work::new(operator, preconditioner)?;
-        let vectors = Vectors {
+solver!(PipelinedCg, "pipelined CG", Vectors::new);
+
+impl<V: Value> Vectors<V> {
+    fn new(work: &Work<V>, _: &SolverOptions) -> Result<Self> {
+        Ok(Self {
             u: work.zeros()?,
             w: work.zeros()?,
             m: work.zeros()?,
@@ -60,22 +52,9 @@ impl<'a, V: Value> PipelinedCg<'a, V> {
             q: work.zeros()?,
             z: work.zeros()?,
             scalars: Scalars::new(work.device(), 3)?,
-        };
-        Ok(Self { work, options, vectors })
+        })
     }
 
-    /// Solves Ax = b from the guess `x`, as often as needed. `b` and `x` have as many elements as A has rows.
-    ///
-    /// # Errors
-    ///
-    /// If a vector has another length or is on another device, or the device failed. That x was not found is no
-    /// error: see [`Report::outcome`].
-    pub fn solve(&mut self, b: &DeviceSlice<V>, x: &mut DeviceSlice<V>) -> Result<Report> {
-        solve(&mut self.vectors, &mut self.work, (b, x), &self.options)
-    }
-}
-
-impl<V: Value> Vectors<V> {
     /// Returns rᵀu, wᵀu and ‖r‖, and computes m and n meanwhile.
     fn products(&mut self, work: &mut Work<V>, r: &DeviceSlice<V>) -> Result<[f64; 3]> {
         let Self { u, w, m, n, scalars, .. } = self;
@@ -125,10 +104,6 @@ impl<V: Value> Vectors<V> {
 }
 
 impl<V: Value> Cycle<V> for Vectors<V> {
-    fn name(&self) -> &'static str {
-        "pipelined CG"
-    }
-
     fn run(
         &mut self,
         work: &mut Work<V>,
@@ -136,9 +111,7 @@ impl<V: Value> Cycle<V> for Vectors<V> {
         r: &mut DeviceSlice<V>,
         progress: &mut Progress,
     ) -> Result<Option<Breakdown>> {
-        // With a residual of norm 1 no square is out of range.
         let scale = progress.residual();
-        divide(r, scale)?;
         work.precondition(r, &mut self.u)?;
         work.apply(&self.u, &mut self.w)?;
         let mut last: Option<(f64, f64)> = None;

@@ -8,7 +8,7 @@ use evenpath::{DeviceSlice, DeviceVec, Value};
 
 use crate::driver::{Cycle, Progress};
 use crate::error::{Error, Result};
-use crate::work::{Work, axpby};
+use crate::work::Work;
 use crate::{Breakdown, LinearOperator, Preconditioner};
 
 /// The vectors of the method, which a graph owns.
@@ -89,10 +89,6 @@ impl<'a, V: Value> GraphSteps<'a, V> {
 }
 
 impl<V: Value> Cycle<V> for GraphSteps<'_, V> {
-    fn name(&self) -> &'static str {
-        super::name::NAME
-    }
-
     fn run(
         &mut self,
         work: &mut Work<V>,
@@ -100,13 +96,11 @@ impl<V: Value> Cycle<V> for GraphSteps<'_, V> {
         r: &mut DeviceSlice<V>,
         progress: &mut Progress,
     ) -> Result<Option<Breakdown>> {
-        // Products of a residual of norm 1 neither overflow nor vanish, but the reciprocal of its norm may.
-        let reciprocal = V::from_f64(1.0 / progress.residual()).to_f64();
-        let norm = if reciprocal.is_normal() { progress.residual() } else { 1.0 };
+        let norm = progress.residual();
         let limit = (progress.limit() / norm).powi(2);
         let state = self.graph.state_mut();
         state.x.copy_from(x)?;
-        axpby(1.0 / norm, r, 0.0, &mut state.r)?;
+        state.r.copy_from(r)?;
         work.precondition(&state.r, &mut state.p)?;
         let (rz, rr) = (work.dot(&state.r, &state.p)?, work.dot(&state.r, &state.r)?);
         if rz <= 0.0 {

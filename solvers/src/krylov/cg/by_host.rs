@@ -20,10 +20,6 @@ impl<V: Value> HostSteps<V> {
 }
 
 impl<V: Value> Cycle<V> for HostSteps<V> {
-    fn name(&self) -> &'static str {
-        super::name::NAME
-    }
-
     fn run(
         &mut self,
         work: &mut Work<V>,
@@ -32,6 +28,7 @@ impl<V: Value> Cycle<V> for HostSteps<V> {
         progress: &mut Progress,
     ) -> Result<Option<Breakdown>> {
         let Self { z, p, ap } = self;
+        let scale = progress.residual();
         work.precondition(r, z)?;
         let mut rz = work.dot(r, z)?;
         p.copy_from(z)?;
@@ -44,9 +41,9 @@ impl<V: Value> Cycle<V> for HostSteps<V> {
             if pap <= 0.0 {
                 return Ok(Some(Breakdown::IndefiniteMatrix));
             }
-            axpby(rz / pap, p, 1.0, x)?;
+            axpby(scale * rz / pap, p, 1.0, x)?;
             axpby(-rz / pap, ap, 1.0, r)?;
-            if progress.push(work.norm2(r)?) {
+            if progress.push(scale * work.norm2(r)?) {
                 return Ok(None);
             }
             work.precondition(r, z)?;

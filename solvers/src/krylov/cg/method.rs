@@ -4,10 +4,11 @@ use evenpath::{DeviceSlice, Value};
 
 use super::by_graph::GraphSteps;
 use super::by_host::HostSteps;
-use crate::driver::{Cycle, solve};
+use crate::SolverOptions;
+use crate::driver::Cycle;
 use crate::error::Result;
+use crate::krylov::solver::solver;
 use crate::work::Work;
-use crate::{LinearOperator, Preconditioner, Report, SolverOptions};
 
 /// Preconditioned conjugate gradients, for symmetric positive definite A and M.
 ///
@@ -18,38 +19,18 @@ use crate::{LinearOperator, Preconditioner, Report, SolverOptions};
 pub struct Cg<'a, V: Value> {
     work: Work<'a, V>,
     options: SolverOptions,
-    steps: Box<dyn Cycle<V> + 'a>,
+    cycle: Box<dyn Cycle<V> + 'a>,
 }
 
-impl<'a, V: Value> Cg<'a, V> {
-    /// Allocates the vectors of the method.
-    ///
-    /// # Errors
-    ///
-    /// If the operator is not square, an option is out of range, or there is too little memory.
-    pub fn new(
-        operator: &'a dyn LinearOperator<V>,
-        preconditioner: &'a dyn Preconditioner<V>,
-        options: SolverOptions,
-    ) -> Result<Self> {
-        options.check()?;
-        let work = Work::new(operator, preconditioner)?;
-        let can_capture = operator.can_capture() && preconditioner.can_capture() && !options.is_profiled;
-        let steps: Box<dyn Cycle<V> + 'a> = if can_capture {
-            Box::new(GraphSteps::new(&work, options.check_steps)?)
-        } else {
-            Box::new(HostSteps::new(&work)?)
-        };
-        Ok(Self { work, options, steps })
-    }
+solver!(Cg, "CG", cycle);
 
-    /// Solves Ax = b from the guess `x`, as often as needed. `b` and `x` have as many elements as A has rows.
-    ///
-    /// # Errors
-    ///
-    /// If a vector has another length or is on another device, or the device failed. That x was not found is no
-    /// error: see [`Report::outcome`].
-    pub fn solve(&mut self, b: &DeviceSlice<V>, x: &mut DeviceSlice<V>) -> Result<Report> {
-        solve(&mut *self.steps, &mut self.work, (b, x), &self.options)
-    }
+/// Steps as graphs where that is possible, and else by the host.
+fn cycle<'a, V: Value>(work: &Work<'a, V>, options: &SolverOptions) -> Result<Box<dyn Cycle<V> + 'a>> {
+    let can_capture =
+        work.operator.can_capture() && work.preconditioner.can_capture() && !options.is_profiled;
+    Ok(if can_capture {
+        Box::new(GraphSteps::new(work, options.check_steps)?)
+    } else {
+        Box::new(HostSteps::new(work)?)
+    })
 }

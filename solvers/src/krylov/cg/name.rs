@@ -1,3 +1,0 @@
-//! The method's name.
-
-pub(super) const NAME: &str = "CG";
