@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     steps: usize,
     /// Number of steps between the host's looks at the residuals.
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    #[arg(long, value_name = "N", default_value_t = 32)]
     check_steps: usize,
     /// Unknowns per node of a grid, which AMG aggregates together.
     #[arg(long, value_name = "N", default_value_t = 1)]

@@ -1,6 +1,6 @@
 //! Preconditioners by name, with what they tell about themselves.
 
-use evenpath::{DeviceCsr, DeviceSlice, Value};
+use evenpath::{DeviceCsr, Value};
 use evenpath_solvers::{
     AmgInfo, AmgOptions, Chebyshev, Identity, IncompleteCholesky, IncompleteLu, Jacobi, Preconditioner,
     Result, SinglePrecision, SmoothedAggregation, SymmetricGaussSeidel,
@@ -59,18 +59,18 @@ impl Name {
         amg: AmgOptions,
     ) -> Result<Box<dyn Ready<V> + 's>> {
         let a = &system.a;
-        Ok(match (self, &system.single) {
-            (Self::None, _) => Box::new(Identity),
-            (Self::Jacobi, _) => Box::new(Jacobi::new(a)?),
-            (Self::GaussSeidel, _) => Box::new(SymmetricGaussSeidel::new(a)?),
-            (Self::Ilu, _) => Box::new(IncompleteLu::new(a)?),
-            (Self::Ic, _) => Box::new(IncompleteCholesky::new(a)?),
-            (Self::Chebyshev, _) => {
+        Ok(match self {
+            Self::None => Box::new(Identity),
+            Self::Jacobi => Box::new(Jacobi::new(a)?),
+            Self::GaussSeidel => Box::new(SymmetricGaussSeidel::new(a)?),
+            Self::Ilu => Box::new(IncompleteLu::new(a)?),
+            Self::Ic => Box::new(IncompleteCholesky::new(a)?),
+            Self::Chebyshev => {
                 let jacobi = &*diagonal.insert(Jacobi::new(a)?);
                 Box::new(Chebyshev::new(&system.operator, jacobi, DEGREE)?)
             }
-            (Self::AmgF32, Some(single)) => V::amg_in_single(single, amg)?,
-            (Self::Amg | Self::AmgF32, _) => Box::new(SmoothedAggregation::new(a, amg)?),
+            Self::Amg => Box::new(SmoothedAggregation::new(a, amg)?),
+            Self::AmgF32 => V::amg_in_single(a, amg)?,
         })
     }
 }
@@ -121,29 +121,13 @@ impl<V: Value> Ready<V> for SmoothedAggregation<V> {
     }
 }
 
-/// Multigrid in single precision, with its matrix.
-struct SingleAmg {
-    a: DeviceCsr<f32>,
-    preconditioner: SinglePrecision<SmoothedAggregation<f32>>,
-}
-
-impl Preconditioner<f64> for SingleAmg {
-    fn apply(&self, r: &DeviceSlice<f64>, z: &mut DeviceSlice<f64>) -> Result<()> {
-        self.preconditioner.apply(r, z)
-    }
-
-    fn can_capture(&self) -> bool {
-        self.preconditioner.can_capture()
-    }
-}
-
-impl Ready<f64> for SingleAmg {
-    fn update(&mut self, _: &DeviceCsr<f64>) -> Option<Result<()>> {
-        Some(self.preconditioner.get_mut().update(&self.a))
+impl Ready<f64> for SinglePrecision<SmoothedAggregation<f32>> {
+    fn update(&mut self, a: &DeviceCsr<f64>) -> Option<Result<()>> {
+        Some(a.narrow().map_err(Into::into).and_then(|single| self.get_mut().update(&single)))
     }
 
     fn levels(&self) -> Result<Option<AmgInfo>> {
-        self.preconditioner.get().info().map(Some)
+        self.get().info().map(Some)
     }
 }
 
@@ -154,7 +138,7 @@ pub(super) trait SolverValue: Value {
     /// # Errors
     ///
     /// Those of [`SmoothedAggregation::new`].
-    fn amg_in_single(a: &DeviceCsr<f32>, options: AmgOptions) -> Result<Box<dyn Ready<Self>>>;
+    fn amg_in_single(a: &DeviceCsr<Self>, options: AmgOptions) -> Result<Box<dyn Ready<Self>>>;
 }
 
 impl SolverValue for f32 {
@@ -164,9 +148,8 @@ impl SolverValue for f32 {
 }
 
 impl SolverValue for f64 {
-    fn amg_in_single(a: &DeviceCsr<f32>, options: AmgOptions) -> Result<Box<dyn Ready<Self>>> {
-        let multigrid = SmoothedAggregation::new(a, options)?;
-        let preconditioner = SinglePrecision::new(a.device(), a.nrows(), multigrid)?;
-        Ok(Box::new(SingleAmg { a: a.clone(), preconditioner }))
+    fn amg_in_single(a: &DeviceCsr<f64>, options: AmgOptions) -> Result<Box<dyn Ready<Self>>> {
+        let multigrid = SmoothedAggregation::new(&a.narrow()?, options)?;
+        Ok(Box::new(SinglePrecision::new(a.device(), a.nrows(), multigrid)?))
     }
 }

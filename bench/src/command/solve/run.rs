@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::arguments::{Arguments, Case};
 use super::measure::{self, Settings};
-use super::preconditioner::{Name, SolverValue};
+use super::preconditioner::SolverValue;
 use super::row::{Row, Subject, head};
 use super::system::{Parts, System};
 use crate::arguments::ValueType;
@@ -62,11 +62,7 @@ struct Solving<'s> {
 
 impl Solving<'_> {
     fn run<V: SolverValue>(&self, matrix: &Csr<f64>, printer: &mut Printer) -> Result<(), Box<dyn Error>> {
-        let parts = Parts {
-            ones: self.arguments.ones,
-            single: self.cases.iter().any(|case| case.preconditioner == Name::AmgF32),
-            transpose: self.arguments.has_lsqr(),
-        };
+        let parts = Parts { ones: self.arguments.ones, transpose: self.arguments.has_lsqr() };
         let system = System::<V>::new(self.device, matrix, parts)?;
         let settings = self.arguments.settings();
         for case in self.cases {

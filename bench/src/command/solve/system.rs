@@ -69,8 +69,6 @@ pub(super) struct System<V: Value> {
     b: Vec<V>,
     /// A on the device.
     pub(super) a: DeviceCsr<V>,
-    /// A in single precision, if it is needed.
-    pub(super) single: Option<DeviceCsr<f32>>,
     /// Products with A.
     pub(super) operator: CsrOperator<V>,
     /// b on the device.
@@ -82,8 +80,6 @@ pub(super) struct System<V: Value> {
 pub(super) struct Parts {
     /// b = 1 instead of A·1.
     pub(super) ones: bool,
-    /// A in single precision.
-    pub(super) single: bool,
     /// Products with Aᵀ.
     pub(super) transpose: bool,
 }
@@ -98,13 +94,11 @@ impl<V: Value> System<V> {
         let host: Csr<V> = matrix.clone().into_values();
         let ones = vec![V::ONE; host.ncols()];
         let b = if parts.ones { ones } else { (&host * &ones)? };
-        let single =
-            if parts.single { Some(device.upload(&matrix.clone().into_values::<f32>())?) } else { None };
         let a = device.upload(&host)?;
         let operator = CsrOperator::new(&a)?;
         let operator = if parts.transpose { operator.with_transpose()? } else { operator };
         let b_on_device = device.upload(&b)?;
-        Ok(Self { host, b, a, single, operator, b_on_device })
+        Ok(Self { host, b, a, operator, b_on_device })
     }
 
     /// ‖b − Ax‖ / ‖b‖ in f64, row by row on the host; ‖b − Ax‖ if b is zero.

@@ -324,50 +324,35 @@ pub(super) type FactorStep = unsafe extern "C" fn(
     Address,
 ) -> c_int;
 
-functions! {
-    struct Lu of "cuSPARSE";
-    fn cusparseCreateCsrilu02Info(*mut Address) -> c_int;
-    fn cusparseDestroyCsrilu02Info(Address) -> c_int;
-    fn cusparseScsrilu02_bufferSize(
-        Handle, c_int, c_int, Address, Address, Address, Address, Address, *mut c_int,
-    ) -> c_int;
-    fn cusparseScsrilu02_analysis(
-        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
-    ) -> c_int;
-    fn cusparseScsrilu02(
-        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
-    ) -> c_int;
-    fn cusparseDcsrilu02_bufferSize(
-        Handle, c_int, c_int, Address, Address, Address, Address, Address, *mut c_int,
-    ) -> c_int;
-    fn cusparseDcsrilu02_analysis(
-        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
-    ) -> c_int;
-    fn cusparseDcsrilu02(
-        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
-    ) -> c_int;
+/// Declares the functions of an incomplete factorization: those of its information, then for each type of values the size of the
+/// workspace, the analysis and the run.
+macro_rules! factorization {
+    ($functions:ident: $create:ident, $destroy:ident, $($size:ident, $analysis:ident, $run:ident),+) => {
+        functions! {
+            struct $functions of "cuSPARSE";
+            fn $create(*mut Address) -> c_int;
+            fn $destroy(Address) -> c_int;
+            $(
+                fn $size(
+                    Handle, c_int, c_int, Address, Address, Address, Address, Address, *mut c_int,
+                ) -> c_int;
+                fn $analysis(
+                    Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
+                ) -> c_int;
+                fn $run(
+                    Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
+                ) -> c_int;
+            )+
+        }
+    };
 }
-
-functions! {
-    struct Cholesky of "cuSPARSE";
-    fn cusparseCreateCsric02Info(*mut Address) -> c_int;
-    fn cusparseDestroyCsric02Info(Address) -> c_int;
-    fn cusparseScsric02_bufferSize(
-        Handle, c_int, c_int, Address, Address, Address, Address, Address, *mut c_int,
-    ) -> c_int;
-    fn cusparseScsric02_analysis(
-        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
-    ) -> c_int;
-    fn cusparseScsric02(
-        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
-    ) -> c_int;
-    fn cusparseDcsric02_bufferSize(
-        Handle, c_int, c_int, Address, Address, Address, Address, Address, *mut c_int,
-    ) -> c_int;
-    fn cusparseDcsric02_analysis(
-        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
-    ) -> c_int;
-    fn cusparseDcsric02(
-        Handle, c_int, c_int, Address, Address, Address, Address, Address, c_int, Address,
-    ) -> c_int;
+factorization! {
+    Lu: cusparseCreateCsrilu02Info, cusparseDestroyCsrilu02Info,
+    cusparseScsrilu02_bufferSize, cusparseScsrilu02_analysis, cusparseScsrilu02,
+    cusparseDcsrilu02_bufferSize, cusparseDcsrilu02_analysis, cusparseDcsrilu02
+}
+factorization! {
+    Cholesky: cusparseCreateCsric02Info, cusparseDestroyCsric02Info,
+    cusparseScsric02_bufferSize, cusparseScsric02_analysis, cusparseScsric02,
+    cusparseDcsric02_bufferSize, cusparseDcsric02_analysis, cusparseDcsric02
 }
