@@ -1,6 +1,5 @@
 //! Operations on complex matrices.
 
-use evenpath::factorization::{Ic0Plan, Ilu0Plan};
 use evenpath::spgemm::SpgemmOptions;
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::SpmvOptions;
@@ -10,6 +9,7 @@ use evenpath_tests::{ComplexValue, complex, complex_vector};
 
 use super::operations::{Run, download, matrix, product};
 use super::products::download_csr;
+use super::triangular::{cholesky_into, lu_into};
 
 /// The name in the table.
 #[allow(non_camel_case_types)]
@@ -50,28 +50,14 @@ pub(super) fn complex_lu_into<V: ComplexValue, O: Offset>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
 ) -> Run {
-    let a = upload_system::<V, O>(device);
-    uploaded();
-    let plan = Ilu0Plan::new(&a).expect("plan");
-    let factors = plan.factorize(&a).expect("factors");
-    Box::new(move || {
-        plan.factorize_into(&a, &factors)?;
-        Ok(download_csr(factors.clone()))
-    })
+    lu_into(upload_system::<V, O>(device), uploaded)
 }
 
 pub(super) fn complex_cholesky_into<V: ComplexValue, O: Offset>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
 ) -> Run {
-    let a = upload_system::<V, O>(device);
-    uploaded();
-    let plan = Ic0Plan::new(&a).expect("plan");
-    let factor = plan.factorize(&a).expect("a factor");
-    Box::new(move || {
-        plan.factorize_into(&a, &factor)?;
-        Ok(download_csr(factor.clone()))
-    })
+    cholesky_into(upload_system::<V, O>(device), uploaded)
 }
 
 pub(super) fn complex_spmv<V: ComplexValue, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {

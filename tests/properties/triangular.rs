@@ -2,7 +2,7 @@
 
 use evenpath::factorization::{Ic0Plan, Ilu0Plan};
 use evenpath::triangular::{TriangularMethod, TriangularOptions, TriangularPlan};
-use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Layout, Offset, Value};
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Layout, Offset, Scalar, Value};
 
 use super::operations::{Run, bytes, matrix, numbers, product};
 use super::products::download_csr;
@@ -81,7 +81,11 @@ pub(super) fn factorize_lu<V: Value, O: Offset>(device: &Device, uploaded: &mut 
 }
 
 pub(super) fn factorize_lu_into<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    let a = upload::<V, O>(device);
+    lu_into(upload::<V, O>(device), uploaded)
+}
+
+/// Factorizes a matrix into the memory of its factors.
+pub(super) fn lu_into<V: Scalar, O: Offset>(a: DeviceCsr<V, O>, uploaded: &mut dyn FnMut()) -> Run {
     uploaded();
     let plan = Ilu0Plan::new(&a).expect("plan");
     let factors = plan.factorize(&a).expect("factors");
@@ -102,7 +106,11 @@ pub(super) fn factorize_cholesky_into<V: Value, O: Offset>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
 ) -> Run {
-    let a = upload::<V, O>(device);
+    cholesky_into(upload::<V, O>(device), uploaded)
+}
+
+/// Factorizes a matrix into the memory of its factor.
+pub(super) fn cholesky_into<V: Scalar, O: Offset>(a: DeviceCsr<V, O>, uploaded: &mut dyn FnMut()) -> Run {
     uploaded();
     let plan = Ic0Plan::new(&a).expect("plan");
     let factor = plan.factorize(&a).expect("a factor");

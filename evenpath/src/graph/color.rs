@@ -34,8 +34,8 @@ pub struct Coloring {
 /// The graph is undirected: the matrix must have both directions of each edge. In the order of priorities, which look random but are
 /// the same in every run and on all devices, each vertex gets the least color that no neighbor has, so that there is at most one more
 /// color than the most neighbors of a vertex. Vertices are colored in parallel; each waits for the neighbors before it alone (Jones,
-/// Plassmann, "A parallel graph coloring heuristic", 1993). The colors stay on the device: rows of one color can be relaxed at once,
-/// as in multicolor Gauss–Seidel.
+/// Plassmann, "A parallel graph coloring heuristic", 1993). The colors stay on the device. Multicolor Gauss–Seidel relaxes the rows
+/// of one color at once.
 ///
 /// ```
 /// use evenpath::{Csr, Device, graph};
