@@ -12,8 +12,8 @@ use crate::work::Work;
 
 /// Preconditioned conjugate gradients, for symmetric positive definite A and M.
 ///
-/// Where the operator and the preconditioner [can be captured](LinearOperator::can_capture), the steps between two looks
-/// at the residual are one graph. With a [diagonal](Preconditioner::diagonal) M a step is the product and three launches.
+/// Where the operator and the preconditioner [can be captured](crate::LinearOperator::can_capture), the steps between two looks
+/// at the residual are one graph. With a [diagonal](crate::Preconditioner::diagonal) M a step is the product and three launches.
 ///
 /// Source: Hestenes and Stiefel, J. Res. Nat. Bur. Standards 49, 1952.
 pub struct Cg<'a, V: Value> {
