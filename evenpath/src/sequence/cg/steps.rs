@@ -40,7 +40,7 @@ use crate::sequence::fold::BLOCKS;
 ///     steps.update_residual(step, (&p, &q), None, &mut r)?;
 ///     steps.update_direction(step, CgDirection::Residual(&r), &mut p, &mut x)?;
 /// }
-/// assert!((x.get(0)? - 1.0 / 11.0).abs() < 1e-15);
+/// assert!((x.get(0)? - 1.0_f64 / 11.0).abs() < 1e-15);
 /// assert_eq!(steps.scalars()?[2].alpha, 0.0); // solved by two steps
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
