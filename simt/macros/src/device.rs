@@ -4,7 +4,9 @@ use proc_macro::TokenStream;
 
 use crate::error::{Error, Result};
 
-const INLINE: &str = "#[allow(clippy::inline_always)] #[inline(always)]";
+/// PTX has no calls. On the CPU, where the simulated GPU runs, the compiler chooses: functions that are called keep
+/// programs small.
+const INLINE: &str = "#[cfg_attr(target_arch = \"nvptx64\", inline(always))] #[cfg_attr(not(target_arch = \"nvptx64\"), inline)]";
 /// The GPU has no callers to report.
 const TRACK_CALLER: &str = "#[cfg_attr(not(target_arch = \"nvptx64\"), track_caller)]";
 
