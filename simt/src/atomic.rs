@@ -3,46 +3,12 @@
 //! Each names its memory ordering and its scope: which threads it is atomic and ordered for.
 
 pub use crate::element::{AtomicElement, AtomicInteger};
+pub use crate::operation::{AtomicOperation, Ordering, Scope};
 use evenpath_simt_macros::device;
 
 use crate::global::{Alignment, GlobalMut};
 use crate::machine;
 use crate::shared::Shared;
-
-/// Order of an atomic operation and the accesses around it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ordering {
-    /// Not at all.
-    Relaxed,
-    /// Accesses after it see what the writer released.
-    Acquire,
-    /// Accesses before it are visible to a reader that acquires.
-    Release,
-    /// Both.
-    AcquireRelease,
-}
-
-/// The threads among which an operation is atomic and ordered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// The threads of the block.
-    Block,
-    /// The threads of the device.
-    Device,
-    /// The threads of the device and of the host.
-    System,
-}
-
-/// The atomic operations that return what was there before; kernels call the views' methods.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum AtomicOperation {
-    Add,
-    Min,
-    Max,
-    Exchange,
-}
 
 impl<T: AtomicElement, A: Alignment> GlobalMut<T, A> {
     /// Loads atomically; `ordering` is `Relaxed` or `Acquire` (the others count as `Acquire`).

@@ -1,42 +1,10 @@
-//! Complex numbers: elements of two parts, which memory holds side by side and a vector access moves together.
+//! Arithmetic on complex numbers: elements of two parts, which memory holds side by side and a vector access moves together.
 
 use evenpath_simt_macros::device;
 use num_complex::Complex;
 
-use crate::element::{Arithmetic, Element, ScalarType, Stored};
+use crate::arithmetic::{Arithmetic, Stored};
 use crate::machine;
-
-impl Element for Complex<f32> {
-    const TYPE: ScalarType = ScalarType::C32;
-    type Words = u64;
-    const ZERO: Self = Self::new(0.0, 0.0);
-
-    #[device]
-    fn to_bits(self) -> u64 {
-        u64::from(self.im.to_bits()) << 32 | u64::from(self.re.to_bits())
-    }
-
-    #[device]
-    fn from_bits(bits: u64) -> Self {
-        Self::new(f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32))
-    }
-}
-
-impl Element for Complex<f64> {
-    const TYPE: ScalarType = ScalarType::C64;
-    type Words = [u64; 2];
-    const ZERO: Self = Self::new(0.0, 0.0);
-
-    #[device]
-    fn to_bits(self) -> [u64; 2] {
-        [self.re.to_bits(), self.im.to_bits()]
-    }
-
-    #[device]
-    fn from_bits([re, im]: [u64; 2]) -> Self {
-        Self::new(f64::from_bits(re), f64::from_bits(im))
-    }
-}
 
 macro_rules! complex_elements {
     ($($part:ident),*) => {$(

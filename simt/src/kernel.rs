@@ -1,10 +1,8 @@
-//! A kernel for the host: its entry, its parameters, and their packing.
+//! A kernel for the host: its entry, the kinds of its parameters, and its packed arguments.
 
 use core::ops::Range;
 
-use crate::element::{ScalarType, Words};
-use crate::global::{Alignment, Global, GlobalMut};
-use crate::Element;
+use crate::element::ScalarType;
 
 /// One compiled kernel: an instance of a generic kernel for given types and tile.
 #[derive(Debug)]
@@ -35,9 +33,9 @@ pub type Simulation = fn(&[Argument]);
 /// The kinds of kernel parameter. Each is one parameter of the PTX entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterKind {
-    /// A [`Global`]: a 64-bit device address, read only.
+    /// A [`Global`](crate::Global): a 64-bit device address, read only.
     Global(ScalarType),
-    /// A [`GlobalMut`]: a 64-bit device address.
+    /// A [`GlobalMut`](crate::GlobalMut): a 64-bit device address.
     GlobalMut(ScalarType),
     /// A number.
     Scalar(ScalarType),
@@ -138,63 +136,6 @@ pub struct Argument {
 
 /// The arguments of a launch that a lane of the simulated GPU has not unpacked yet.
 pub type Arguments<'a> = std::slice::Iter<'a, Argument>;
-
-/// A type that can be a kernel's parameter.
-pub trait Parameter: Copy {
-    /// Kind of the parameter.
-    const KIND: ParameterKind;
-    /// Packs the value for a launch.
-    fn pack(self, arguments: &mut Vec<Argument>);
-    /// Unpacks it again, in a lane of the simulated GPU.
-    fn unpack(arguments: &mut Arguments<'_>) -> Self;
-}
-
-/// Returns the next argument of a lane of the simulated GPU, which has checked their number.
-fn next(arguments: &mut Arguments<'_>) -> Argument {
-    match arguments.next() {
-        Some(&argument) => argument,
-        None => panic!("fewer arguments than parameters"),
-    }
-}
-
-impl<T: Element> Parameter for T {
-    const KIND: ParameterKind = ParameterKind::Scalar(T::TYPE);
-
-    fn pack(self, arguments: &mut Vec<Argument>) {
-        let bits = self.to_bits();
-        arguments.extend((0..T::Words::COUNT).map(|index| Argument { bits: bits.word(index), len: 0 }));
-    }
-
-    fn unpack(arguments: &mut Arguments<'_>) -> Self {
-        T::from_bits(T::Words::from_fn(|_| next(arguments).bits))
-    }
-}
-
-impl<T: Element, A: Alignment> Parameter for Global<T, A> {
-    const KIND: ParameterKind = ParameterKind::Global(T::TYPE);
-
-    fn pack(self, arguments: &mut Vec<Argument>) {
-        arguments.push(Argument { bits: self.address(), len: self.len() });
-    }
-
-    fn unpack(arguments: &mut Arguments<'_>) -> Self {
-        let Argument { bits, len } = next(arguments);
-        Self::unpacked(bits, len)
-    }
-}
-
-impl<T: Element, A: Alignment> Parameter for GlobalMut<T, A> {
-    const KIND: ParameterKind = ParameterKind::GlobalMut(T::TYPE);
-
-    fn pack(self, arguments: &mut Vec<Argument>) {
-        arguments.push(Argument { bits: self.address(), len: self.len() });
-    }
-
-    fn unpack(arguments: &mut Arguments<'_>) -> Self {
-        let Argument { bits, len } = next(arguments);
-        Self::unpacked(bits, len)
-    }
-}
 
 /// The arguments of a generic kernel, by name: the struct that [`kernel!`](crate::kernel!) declares.
 pub trait Kernel {

@@ -16,11 +16,12 @@
 //! | [`shared`] | the block's shared memory: one arena, typed views |
 //! | [`atomic`] | atomic operations and fences, ordering and scope named |
 //! | [`bits`] | counts of the bits of 64-bit words |
-//! | [`element`] | the scalars that memory holds, and arithmetic on them |
+//! | [`element`] | the scalars that memory holds |
+//! | [`arithmetic`] | sums, products and roots of elements |
 //! | [`semiring`] | elements with another sum and product |
 //! | [`entry`] | how a parameter reaches a kernel's PTX entry |
 //! | [`macro@device`] | marks the functions that run on the GPU |
-//! | [`mod@kernel`] | what the host knows of a kernel; [`kernel!`] declares one |
+//! | [`mod@kernel`], [`parameter`] | what the host knows of a kernel; [`kernel!`] declares one |
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,
@@ -28,6 +29,7 @@
 )]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
+pub mod arithmetic;
 pub mod atomic;
 pub mod bits;
 mod complex;
@@ -35,6 +37,7 @@ pub mod element;
 pub mod entry;
 pub mod global;
 mod macros;
+mod operation;
 pub mod semiring;
 pub mod shared;
 pub mod thread;
@@ -51,13 +54,16 @@ pub mod host;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod kernel;
 #[cfg(not(target_arch = "nvptx64"))]
+pub mod parameter;
+#[cfg(not(target_arch = "nvptx64"))]
 use host::machine;
 
 #[doc(hidden)]
 #[cfg(feature = "nvvm")]
 pub use cuda_std;
 
-pub use element::{Arithmetic, Element, Float, Packet, ScalarType, Stored, WidenTo, Word, Words};
+pub use arithmetic::{Arithmetic, Float, Stored, WidenTo};
+pub use element::{Element, Packet, ScalarType, Word, Words};
 pub use entry::EntryParameter;
 pub use evenpath_simt_macros::device;
 #[doc(hidden)]

@@ -133,9 +133,9 @@ macro_rules! kernel_arguments {
 
             fn pack(self) -> Vec<$crate::kernel::Argument> {
                 let mut arguments = Vec::with_capacity(const {
-                    0 $(+ <$type as $crate::kernel::Parameter>::KIND.arguments())*
+                    0 $(+ <$type as $crate::parameter::Parameter>::KIND.arguments())*
                 });
-                $($crate::kernel::Parameter::pack(self.$field, &mut arguments);)*
+                $($crate::parameter::Parameter::pack(self.$field, &mut arguments);)*
                 arguments
             }
         }
@@ -225,18 +225,18 @@ macro_rules! parameters {
         };
 
         #[cfg(not(target_arch = "nvptx64"))]
-        impl $(<$($generic: $bound),+>)? $crate::kernel::Parameter for $name $(<$($generic),+>)? {
+        impl $(<$($generic: $bound),+>)? $crate::parameter::Parameter for $name $(<$($generic),+>)? {
             const KIND: $crate::kernel::ParameterKind = $crate::kernel::ParameterKind::Struct(&[
-                $((stringify!($field), <$type as $crate::kernel::Parameter>::KIND)),+
+                $((stringify!($field), <$type as $crate::parameter::Parameter>::KIND)),+
             ]);
 
             fn pack(self, arguments: &mut Vec<$crate::kernel::Argument>) {
-                $($crate::kernel::Parameter::pack(self.$field, arguments);)+
+                $($crate::parameter::Parameter::pack(self.$field, arguments);)+
             }
 
             fn unpack(arguments: &mut $crate::kernel::Arguments<'_>) -> Self {
                 // Fields are evaluated in the order in which they are written.
-                Self { $($field: $crate::kernel::Parameter::unpack(arguments),)+ }
+                Self { $($field: $crate::parameter::Parameter::unpack(arguments),)+ }
             }
         }
     };
@@ -275,7 +275,7 @@ macro_rules! kernel_info {
             items_per_thread: ITEMS as u32,
             resident_blocks: 0 $(+ $resident)?,
             shared_bytes: SHARED as u32,
-            parameters: &[$((stringify!($field), <$type as $crate::kernel::Parameter>::KIND),)*],
+            parameters: &[$((stringify!($field), <$type as $crate::parameter::Parameter>::KIND),)*],
         }
     }};
 }
@@ -290,7 +290,7 @@ macro_rules! kernel_simulation {
         $crate::kernel_names! { $names }
         fn simulate(arguments: &[$crate::kernel::Argument]) {
             let mut arguments = arguments.iter();
-            $(let $field: $type = $crate::kernel::Parameter::unpack(&mut arguments);)*
+            $(let $field: $type = $crate::parameter::Parameter::unpack(&mut arguments);)*
             $crate::kernel_call! { $body, $crate::Arena::fixed::<{ $shared }>(), $($field),* }
         }
         simulate

@@ -5,9 +5,7 @@
 use evenpath_simt_macros::device;
 
 use crate::machine;
-
-/// Threads in a warp.
-pub const WARP_SIZE: u32 = 32;
+pub use crate::operation::WARP_SIZE;
 
 /// Index of this thread in its block.
 #[device]

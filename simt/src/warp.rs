@@ -8,23 +8,11 @@ use evenpath_simt_macros::device;
 
 use crate::element::{Element, Words};
 use crate::machine;
-use crate::thread::{lane, WARP_SIZE};
+use crate::operation::{Shuffle, WARP_SIZE};
+use crate::thread::lane;
 
 /// All lanes of a warp.
 pub const FULL: u32 = u32::MAX;
-
-/// Lane from which a shuffle reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shuffle {
-    /// The lane with an index lower by the argument; itself where there is none.
-    Up,
-    /// The lane with an index higher by the argument; itself where there is none.
-    Down,
-    /// The lane whose index differs by exclusive or.
-    Xor,
-    /// The lane with that index.
-    Index,
-}
 
 macro_rules! shuffles {
     ($($(#[$doc:meta])* $name:ident($argument:ident) = $kind:ident;)*) => {$(

@@ -28,9 +28,6 @@ const LAYERS: [&[&str]; 14] = [
     &["prelude"],
 ];
 
-/// The two machines behind the interface that kernels are written against; they take its types.
-const MACHINES: [&str; 2] = ["gpu", "host"];
-
 /// The crates whose modules must be free of cycles.
 const CRATES: [&str; 7] = [
     "src",
@@ -67,9 +64,7 @@ fn circles(uses: &Uses) -> Vec<String> {
     let mut folders: BTreeMap<&[String], BTreeMap<(&str, &str), &Use>> = BTreeMap::new();
     for one in &uses.all {
         let common = one.user.iter().zip(&one.used).take_while(|(user, used)| user == used).count();
-        if let (Some(user), Some(used)) = (one.user.get(common), one.used.get(common))
-            && !(common == 0 && MACHINES.contains(&&**user))
-        {
+        if let (Some(user), Some(used)) = (one.user.get(common), one.used.get(common)) {
             folders.entry(&one.user[..common]).or_default().entry((user, used)).or_insert(one);
         }
     }

@@ -3,44 +3,8 @@
 use core::arch::asm;
 use evenpath_simt_macros::device;
 
-use crate::atomic::{AtomicOperation, Ordering, Scope};
-
-/// The atomic instructions of one element type.
-///
-/// # Safety
-///
-/// The address must be that of a live, aligned element of the named memory; floats have no minimum,
-/// maximum, compare-exchange or disjunction.
-pub trait Atomic: Sized {
-    /// `atom.global.<operation>`
-    unsafe fn fetch(
-        operation: AtomicOperation,
-        address: u64,
-        value: Self,
-        ordering: Ordering,
-        scope: Scope,
-    ) -> Self;
-    /// `atom.global.cas`
-    unsafe fn compare_exchange(
-        address: u64,
-        expected: Self,
-        new: Self,
-        ordering: Ordering,
-        scope: Scope,
-    ) -> Self;
-    /// `ld.relaxed` or `ld.acquire`
-    unsafe fn atomic_load(address: u64, ordering: Ordering, scope: Scope) -> Self;
-    /// `st.relaxed` or `st.release`
-    unsafe fn atomic_store(address: u64, value: Self, ordering: Ordering, scope: Scope);
-    /// `atom.shared.add`
-    unsafe fn shared_fetch_add(address: u32, value: Self) -> Self;
-    /// `atom.shared.cas`
-    unsafe fn shared_compare_exchange(address: u32, expected: Self, new: Self) -> Self;
-    /// `atom.shared.or`
-    unsafe fn shared_fetch_or(address: u32, bits: Self) -> Self;
-    /// `ld.relaxed.shared`
-    unsafe fn shared_atomic_load(address: u32) -> Self;
-}
+use crate::element::Atomic;
+use crate::operation::{AtomicOperation, Ordering, Scope};
 
 /// Expands `$emit!` once for each ordering and scope, which are known when the kernel is compiled.
 macro_rules! by_ordering {

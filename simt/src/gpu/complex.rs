@@ -4,7 +4,7 @@ use core::arch::asm;
 use evenpath_simt_macros::device;
 use num_complex::Complex;
 
-use super::memory::Access;
+use crate::element::Access;
 
 // Safety, for every block: as for numbers of one part.
 macro_rules! access_as_pair {

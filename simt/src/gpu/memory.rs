@@ -3,40 +3,7 @@
 use core::arch::asm;
 use evenpath_simt_macros::device;
 
-use crate::element::{Element, Packet};
-use crate::semiring::{In, Semiring};
-
-/// The loads and stores of one element type.
-///
-/// # Safety
-///
-/// The address must be that of a live element of the named memory, aligned to the access.
-pub trait Access: Sized {
-    /// `ld.global`
-    unsafe fn load(address: u64) -> Self;
-    /// `ld.global.nc`
-    unsafe fn load_read_only(address: u64) -> Self;
-    /// `ld.global.nc` where `condition` is not 0, else zero
-    unsafe fn load_read_only_if(address: u64, condition: u32) -> Self;
-    /// `ld.global.nc.L1::no_allocate`
-    unsafe fn load_streaming(address: u64) -> Self;
-    /// `ld.global.nc.L1::no_allocate.v2`
-    unsafe fn load_streaming_2(address: u64) -> [Self; 2];
-    /// `ld.global.nc.L1::no_allocate.v4`, or `v2` twice
-    unsafe fn load_streaming_4(address: u64) -> [Self; 4];
-    /// `st.global`
-    unsafe fn store(address: u64, value: Self);
-    /// `st.global.cs`
-    unsafe fn store_streaming(address: u64, value: Self);
-    /// `st.global.cs.v2`
-    unsafe fn store_streaming_2(address: u64, values: [Self; 2]);
-    /// `st.global.cs.v4`, or `v2` twice
-    unsafe fn store_streaming_4(address: u64, values: [Self; 4]);
-    /// `ld.shared`
-    unsafe fn shared_load(address: u32) -> Self;
-    /// `st.shared`
-    unsafe fn shared_store(address: u32, value: Self);
-}
+use crate::element::{Access, Element, Packet};
 
 // Safety, for every block: the address is the caller's promise, and the instruction reads or writes only there. Loads
 // of memory that is not written may be repeated or dropped (`pure`, `readonly`).
@@ -191,63 +158,6 @@ macro_rules! access_as_u16 {
     )*};
 }
 access_as_u16!(half::f16, half::bf16);
-
-/// An element of a semiring is its number to memory.
-impl<S: Semiring<V>, V: Element> Access for In<S, V> {
-    #[device]
-    unsafe fn load(address: u64) -> Self {
-        Self::new(unsafe { V::load(address) })
-    }
-    #[device]
-    unsafe fn load_read_only(address: u64) -> Self {
-        Self::new(unsafe { V::load_read_only(address) })
-    }
-    #[device]
-    unsafe fn load_streaming(address: u64) -> Self {
-        Self::new(unsafe { V::load_streaming(address) })
-    }
-    #[device]
-    unsafe fn shared_load(address: u32) -> Self {
-        Self::new(unsafe { V::shared_load(address) })
-    }
-    #[device]
-    unsafe fn load_read_only_if(address: u64, condition: u32) -> Self {
-        let value = unsafe { V::load_read_only_if(address, condition) };
-        if condition != 0 {
-            Self::new(value)
-        } else {
-            Self::ZERO
-        }
-    }
-    #[device]
-    unsafe fn load_streaming_2(address: u64) -> [Self; 2] {
-        unsafe { V::load_streaming_2(address) }.map(Self::new)
-    }
-    #[device]
-    unsafe fn load_streaming_4(address: u64) -> [Self; 4] {
-        unsafe { V::load_streaming_4(address) }.map(Self::new)
-    }
-    #[device]
-    unsafe fn store(address: u64, element: Self) {
-        unsafe { V::store(address, element.value) }
-    }
-    #[device]
-    unsafe fn store_streaming(address: u64, element: Self) {
-        unsafe { V::store_streaming(address, element.value) }
-    }
-    #[device]
-    unsafe fn shared_store(address: u32, element: Self) {
-        unsafe { V::shared_store(address, element.value) }
-    }
-    #[device]
-    unsafe fn store_streaming_2(address: u64, elements: [Self; 2]) {
-        unsafe { V::store_streaming_2(address, elements.map(|element| element.value)) }
-    }
-    #[device]
-    unsafe fn store_streaming_4(address: u64, elements: [Self; 4]) {
-        unsafe { V::store_streaming_4(address, elements.map(|element| element.value)) }
-    }
-}
 
 macro_rules! forward {
     ($($name:ident($address:ident: $word:ty $(, $value:ident: $stored:ty)?) $(-> $result:ty)?;)*) => {$(

@@ -9,8 +9,6 @@ mod complex;
 mod memory;
 mod special;
 
-pub use atomic::Atomic;
 pub(crate) use atomic::*;
-pub use memory::Access;
 pub(crate) use memory::*;
 pub(crate) use special::*;

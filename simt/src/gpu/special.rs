@@ -3,7 +3,7 @@
 use core::arch::{asm, nvptx};
 use evenpath_simt_macros::device;
 
-use crate::warp::Shuffle;
+use crate::operation::Shuffle;
 
 extern "C" {
     #[link_name = "llvm.nvvm.shfl.sync.up.i32"]

@@ -19,7 +19,7 @@ use super::warp::{self, Collective};
 use super::weak::WeakMemory;
 use crate::element::Packet;
 use crate::kernel::{Argument, KernelInfo, Simulation};
-use crate::thread::WARP_SIZE;
+use crate::operation::WARP_SIZE;
 
 /// Maximum number of consecutive atomic operations that change nothing. After more, the lane is treated as
 /// polling memory in a loop that lacks its [`spin_hint`](crate::thread::spin_hint).

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::mix::mix;
 use super::streams::StreamOperation;
-use crate::atomic::{Ordering, Scope};
+use crate::operation::{Ordering, Scope};
 
 /// Maximum number of distinct epochs in a note; later ones count as this one.
 const LAST_EPOCH: u32 = 0xff;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::Location;
 
-use crate::ScalarType;
+use crate::element::ScalarType;
 
 /// A mistake found by the simulated GPU.
 #[derive(Clone, PartialEq, thiserror::Error)]

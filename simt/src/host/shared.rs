@@ -10,7 +10,7 @@
 //! Shadows are kept per word of 4 bytes, and per byte in words that were ever accessed in part.
 
 use super::fault::{AccessKind, FaultKind};
-use crate::thread::WARP_SIZE;
+use crate::operation::WARP_SIZE;
 
 /// Thread and time of an access.
 #[derive(Debug, Clone, Copy, Default)]

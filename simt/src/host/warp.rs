@@ -3,8 +3,7 @@
 use std::panic::Location;
 
 use super::fault::FaultKind;
-use crate::thread::WARP_SIZE;
-use crate::warp::Shuffle;
+use crate::operation::{Shuffle, WARP_SIZE};
 
 /// Kind of a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

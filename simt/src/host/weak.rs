@@ -23,7 +23,7 @@ use super::conflicts::{is_release, Observer, VectorClock};
 use super::fault::{AccessKind, FaultKind};
 use super::memory::Memory;
 use super::mix::mix;
-use crate::atomic::{Ordering, Scope};
+use crate::operation::{Ordering, Scope};
 
 /// Number of locks, among which addresses are distributed.
 const SHARDS: usize = 64;

@@ -3,20 +3,13 @@
 use std::panic::Location;
 
 use super::checks::checked;
-use super::memory::{note_use, shared_access};
-use crate::atomic::{AtomicElement, AtomicOperation, Ordering, Scope};
-use crate::element::Element;
+use super::words::{note_use, shared_access};
+use crate::element::{Atomic, AtomicElement};
 use crate::host::block::with_lane;
 use crate::host::fault::AccessKind;
 use crate::host::read_only::Use;
 use crate::host::weak::AtomicAccess;
-
-/// Atomic operations of an element type, on its bits.
-pub trait Atomic: Sized {
-    /// Returns the result of an operation on `old` and `value`.
-    #[doc(hidden)]
-    fn combine(operation: AtomicOperation, old: Self, value: Self) -> Self;
-}
+use crate::operation::{AtomicOperation, Ordering, Scope};
 
 macro_rules! atomic {
     ($($type:ty: |$old:ident, $value:ident| $add:expr, [$($operation:ident: $result:expr),*];)*) => {$(
@@ -42,19 +35,22 @@ atomic! {
     f64: |old, value| old + value, [];
 }
 
+/// Replaces the bits of an element by what `update` returns for them, and returns the old ones.
 #[track_caller]
-fn update<T: AtomicElement>(access: AtomicAccess, update: impl Fn(u64) -> u64) -> T {
+fn update(access: AtomicAccess, update: &dyn Fn(u64) -> u64) -> u64 {
     let line = Location::caller();
-    note_use(Use::Write, access.address, T::SIZE);
+    note_use(Use::Write, access.address, access.size, line);
     with_lane(|lane| {
-        let old = checked(lane, lane.block.launch.weak.update(&lane.block.observer, access, &update), line);
+        let old = checked(lane, lane.block.launch.weak.update(&lane.block.observer, access, update), line);
         lane.note_atomic(update(old) != old);
-        T::from_bits(old)
+        old
     })
 }
 
-fn access<T: Element>(address: u64, ordering: Ordering, scope: Scope) -> AtomicAccess {
-    AtomicAccess { address, size: T::SIZE, ordering, scope }
+/// [`update`] of shared memory.
+#[track_caller]
+fn shared_update(address: u32, size: usize, update: &dyn Fn(u64) -> u64) -> u64 {
+    shared_access(AccessKind::Atomic, address, size, Location::caller(), update)
 }
 
 #[track_caller]
@@ -65,8 +61,8 @@ pub(crate) fn atomic<T: AtomicElement>(
     ordering: Ordering,
     scope: Scope,
 ) -> T {
-    let combine = |old| T::combine(operation, T::from_bits(old), value).to_bits();
-    update(access::<T>(address, ordering, scope), combine)
+    let access = AtomicAccess { address, size: T::SIZE, ordering, scope };
+    T::from_bits(update(access, &|old| T::combine(operation, T::from_bits(old), value).to_bits()))
 }
 
 #[track_caller]
@@ -77,31 +73,41 @@ pub(crate) fn atomic_compare_exchange<T: AtomicElement>(
     ordering: Ordering,
     scope: Scope,
 ) -> T {
+    let access = AtomicAccess { address, size: T::SIZE, ordering, scope };
     let exchange = |old| if old == expected.to_bits() { new.to_bits() } else { old };
-    update(access::<T>(address, ordering, scope), exchange)
+    T::from_bits(update(access, &exchange))
+}
+
+#[inline]
+#[track_caller]
+pub(crate) fn atomic_load<T: AtomicElement>(address: u64, ordering: Ordering, scope: Scope) -> T {
+    let ordering = if ordering == Ordering::Relaxed { ordering } else { Ordering::Acquire };
+    T::from_bits(load(AtomicAccess { address, size: T::SIZE, ordering, scope }))
 }
 
 #[track_caller]
-pub(crate) fn atomic_load<T: AtomicElement>(address: u64, ordering: Ordering, scope: Scope) -> T {
+fn load(access: AtomicAccess) -> u64 {
     let line = Location::caller();
-    let ordering = if ordering == Ordering::Relaxed { ordering } else { Ordering::Acquire };
-    let access = access::<T>(address, ordering, scope);
     with_lane(|lane| {
         let bits = checked(lane, lane.block.launch.weak.load(&lane.block.observer, access), line);
         lane.note_atomic(false);
-        T::from_bits(bits)
+        bits
     })
 }
 
+#[inline]
 #[track_caller]
 pub(crate) fn atomic_store<T: AtomicElement>(address: u64, value: T, ordering: Ordering, scope: Scope) {
-    let line = Location::caller();
     let ordering = if ordering == Ordering::Relaxed { ordering } else { Ordering::Release };
-    let access = access::<T>(address, ordering, scope);
-    note_use(Use::Write, address, T::SIZE);
+    store(AtomicAccess { address, size: T::SIZE, ordering, scope }, value.to_bits());
+}
+
+#[track_caller]
+fn store(access: AtomicAccess, bits: u64) {
+    let line = Location::caller();
+    note_use(Use::Write, access.address, access.size, line);
     with_lane(|lane| {
-        let result = lane.block.launch.weak.store(&lane.block.observer, access, value.to_bits());
-        checked(lane, result, line);
+        checked(lane, lane.block.launch.weak.store(&lane.block.observer, access, bits), line);
         lane.note_atomic(true);
     });
 }
@@ -117,21 +123,21 @@ pub(crate) fn fence(scope: Scope) {
 #[track_caller]
 pub(crate) fn shared_fetch_add<T: AtomicElement>(address: u32, value: T) -> T {
     let add = |old| T::combine(AtomicOperation::Add, T::from_bits(old), value).to_bits();
-    T::from_bits(shared_access(AccessKind::Atomic, address, T::SIZE, add))
+    T::from_bits(shared_update(address, T::SIZE, &add))
 }
 
 #[track_caller]
 pub(crate) fn shared_compare_exchange<T: AtomicElement>(address: u32, expected: T, new: T) -> T {
     let exchange = |old| if old == expected.to_bits() { new.to_bits() } else { old };
-    T::from_bits(shared_access(AccessKind::Atomic, address, T::SIZE, exchange))
+    T::from_bits(shared_update(address, T::SIZE, &exchange))
 }
 
 #[track_caller]
 pub(crate) fn shared_fetch_or<T: AtomicElement>(address: u32, bits: T) -> T {
-    T::from_bits(shared_access(AccessKind::Atomic, address, T::SIZE, |old| old | bits.to_bits()))
+    T::from_bits(shared_update(address, T::SIZE, &|old| old | bits.to_bits()))
 }
 
 #[track_caller]
 pub(crate) fn shared_atomic_load<T: AtomicElement>(address: u32) -> T {
-    T::from_bits(shared_access(AccessKind::Atomic, address, T::SIZE, |old| old))
+    T::from_bits(shared_update(address, T::SIZE, &|old| old))
 }

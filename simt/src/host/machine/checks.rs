@@ -19,24 +19,42 @@ pub(super) fn checked<T>(
     }
 }
 
+/// Ends the lane: an address is not a multiple of the bytes of its access.
+#[cold]
+pub(super) fn misaligned(address: u64, bytes: usize, line: &'static Location<'static>) -> ! {
+    with_lane(|lane| lane.fault(FaultKind::Misaligned { address, bytes: bytes as u64 }, line))
+}
+
 #[inline]
 #[track_caller]
 pub(crate) fn check_view(address: u64, len: u64, index: usize, count: usize, element: ScalarType) {
     if (index as u64).checked_add(count as u64).is_none_or(|end| end > len) {
-        let line = Location::caller();
-        let address = address.wrapping_add((index as u64).wrapping_mul(element.size() as u64));
-        with_lane(|lane| lane.fault(FaultKind::OutsideView { address, index, count, len, element }, line));
+        outside_view(address, len, index, count, element);
     }
+}
+
+#[cold]
+#[track_caller]
+fn outside_view(address: u64, len: u64, index: usize, count: usize, element: ScalarType) -> ! {
+    let line = Location::caller();
+    let address = address.wrapping_add((index as u64).wrapping_mul(element.size() as u64));
+    with_lane(|lane| lane.fault(FaultKind::OutsideView { address, index, count, len, element }, line))
 }
 
 #[inline]
 #[track_caller]
 pub(crate) fn check_shared_view(address: u32, len: u32, index: usize, element: ScalarType) {
     if index >= len as usize {
-        let line = Location::caller();
-        let address = address.wrapping_add((index as u32).wrapping_mul(element.size() as u32));
-        with_lane(|lane| lane.fault(FaultKind::OutsideSharedView { address, index, len, element }, line));
+        outside_shared_view(address, len, index, element);
     }
+}
+
+#[cold]
+#[track_caller]
+fn outside_shared_view(address: u32, len: u32, index: usize, element: ScalarType) -> ! {
+    let line = Location::caller();
+    let address = address.wrapping_add((index as u32).wrapping_mul(element.size() as u32));
+    with_lane(|lane| lane.fault(FaultKind::OutsideSharedView { address, index, len, element }, line))
 }
 
 #[track_caller]

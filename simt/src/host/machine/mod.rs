@@ -4,8 +4,10 @@ mod arithmetic;
 mod atomic;
 mod checks;
 mod memory;
+mod packets;
 mod thread;
 mod warp;
+mod words;
 
 pub(crate) use arithmetic::*;
 pub(crate) use atomic::*;

@@ -5,10 +5,8 @@ use std::panic::Location;
 use crate::host::block::{with_lane, LaneRequest};
 use crate::host::fault::FaultKind;
 use crate::host::warp::{Collective, CollectiveKind};
-use crate::thread::WARP_SIZE;
-use crate::warp::Shuffle;
+use crate::operation::{Shuffle, WARP_SIZE};
 
-#[inline]
 #[track_caller]
 fn collective(kind: CollectiveKind, mask: u32, input: u64, argument: u32) -> u64 {
     let line = Location::caller();

@@ -1,4 +1,4 @@
-//! Semirings: sums and products other than those of numbers.
+//! The semirings, and elements that compute in one.
 //!
 //! A kernel that is generic over [`Arithmetic`] computes in a semiring if its elements are [`In`] it.
 
@@ -8,7 +8,8 @@ use core::ops::{Add, AddAssign, Mul};
 
 use evenpath_simt_macros::device;
 
-use crate::element::{Arithmetic, Element, ScalarType, Stored};
+use crate::arithmetic::{Arithmetic, Stored};
+use crate::element::{Element, ScalarType};
 
 mod sealed {
     /// Sealed part of [`Semiring`](super::Semiring): kernels are compiled for a closed list.
