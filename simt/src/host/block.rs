@@ -67,7 +67,11 @@ pub(crate) struct LaneContext<'a> {
     pub(crate) copies: RefCell<Vec<Copy16>>,
     /// Number of consecutive atomic operations that changed nothing.
     idle_atomics: Cell<u32>,
-    yielder: Cell<*const Yielder<u64, LaneRequest>>,
+    /// Set by the lane where it stops, and by the block. It is never moved: most of the time of a switch was in copies.
+    state: Cell<LaneState>,
+    /// The mistake that ends the lane.
+    fault: Cell<Option<Box<Fault>>>,
+    yielder: Cell<*const Yielder<u64, ()>>,
 }
 
 /// 16 bytes in transit to shared memory.
@@ -80,17 +84,9 @@ pub(crate) struct Copy16 {
     pub(crate) line: &'static Location<'static>,
 }
 
-/// Reason why a lane stops.
-#[derive(Debug)]
-pub(crate) enum LaneRequest {
-    Barrier(&'static Location<'static>),
-    Collective(Collective),
-    Spin,
-    Fault(Box<Fault>),
-}
-
-#[derive(Debug)]
-enum LaneState {
+/// Whether a lane can continue, or why it cannot.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum LaneState {
     /// Continues with this answer to its request.
     Ready(u64),
     /// Polls memory; continues in the next round.
@@ -100,12 +96,7 @@ enum LaneState {
     Exited,
 }
 
-type LaneCoroutine = Coroutine<u64, LaneRequest, (), DefaultStack>;
-
-struct Lane {
-    coroutine: LaneCoroutine,
-    state: LaneState,
-}
+type LaneCoroutine = Coroutine<u64, (), (), DefaultStack>;
 
 /// Progress of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,8 +114,8 @@ pub(crate) enum BlockProgress {
 /// A block in flight. Its lanes point to their contexts, and those to the block's: each is dropped after its
 /// users, and is in an `Rc` because, unlike a `Box`, that may be moved meanwhile.
 pub(crate) struct Block<'a> {
-    lanes: Vec<Lane>,
-    contexts: Rc<[LaneContext<'a>]>,
+    coroutines: Vec<LaneCoroutine>,
+    lanes: Rc<[LaneContext<'a>]>,
     shared_context: Rc<BlockContext<'a>>,
 }
 
@@ -170,9 +161,10 @@ impl LaneContext<'_> {
     }
 
     /// Stops this lane until the block answers. A lane that is abandoned is unwound from here.
-    pub(crate) fn stop(&self, request: LaneRequest) -> u64 {
+    pub(crate) fn stop(&self, state: LaneState) -> u64 {
+        self.state.set(state);
         // Safety: the lane runs, so its coroutine has set the yielder, which lives as long as it.
-        unsafe { &*self.yielder.get() }.suspend(request)
+        unsafe { &*self.yielder.get() }.suspend(())
     }
 
     /// Records an atomic operation, so that a loop of them alone lets other lanes continue.
@@ -180,14 +172,15 @@ impl LaneContext<'_> {
         let idle = if changed { 0 } else { self.idle_atomics.get() + 1 };
         self.idle_atomics.set(idle % MAX_IDLE_ATOMICS);
         if idle == MAX_IDLE_ATOMICS {
-            self.stop(LaneRequest::Spin);
+            self.stop(LaneState::Spinning);
         }
     }
 
     /// Ends this lane and the launch.
     pub(crate) fn fault(&self, kind: FaultKind, line: &'static Location<'static>) -> ! {
         let place = self.block.place(Some(self.thread), Some(line));
-        self.stop(LaneRequest::Fault(Box::new(Fault { place: Some(place), kind })));
+        self.fault.set(Some(Box::new(Fault { place: Some(place), kind })));
+        self.stop(LaneState::Exited);
         unreachable!("a lane that made a mistake does not go on")
     }
 }
@@ -212,22 +205,20 @@ impl<'a> Block<'a> {
         });
         // Safety: the block keeps the context, and drops it after everything that points to it.
         let context: &'a BlockContext<'a> = unsafe { &*Rc::as_ptr(&block) };
-        let contexts: Rc<[LaneContext<'a>]> = (0..size)
+        let lanes: Rc<[LaneContext<'a>]> = (0..size)
             .map(|thread| LaneContext {
                 block: context,
                 thread,
                 clock: Cell::new(0),
                 copies: RefCell::default(),
                 idle_atomics: Cell::new(0),
+                state: Cell::new(LaneState::Ready(0)),
+                fault: Cell::new(None),
                 yielder: Cell::new(std::ptr::null()),
             })
             .collect();
-        let lanes = contexts
-            .iter()
-            .zip(stacks)
-            .map(|(lane, stack)| Lane { coroutine: start(lane, stack), state: LaneState::Ready(0) })
-            .collect();
-        Some(Self { lanes, contexts, shared_context: block })
+        let coroutines = lanes.iter().zip(stacks).map(|(lane, stack)| start(lane, stack)).collect();
+        Some(Self { coroutines, lanes, shared_context: block })
     }
 
     /// Runs the block until it is done, or a lane polls memory and all others wait or poll too.
@@ -239,9 +230,9 @@ impl<'a> Block<'a> {
                 moved |= self.run_warp(first)?;
             }
             // Lanes that poll together also meet in collectives, and would run forever.
-            let is_polling = self.lanes.iter().any(|lane| matches!(lane.state, LaneState::Spinning));
+            let is_polling = self.lanes.iter().any(|lane| matches!(lane.state.get(), LaneState::Spinning));
             moved |= self.release_barrier()?;
-            if self.lanes.iter().all(|lane| matches!(lane.state, LaneState::Exited)) {
+            if self.lanes.iter().all(|lane| matches!(lane.state.get(), LaneState::Exited)) {
                 return Ok(BlockProgress::Done);
             }
             if !moved {
@@ -259,14 +250,14 @@ impl<'a> Block<'a> {
     fn run_warp(&mut self, first: usize) -> Result<bool, Fault> {
         let last = (first + WARP_SIZE as usize).min(self.lanes.len());
         let mut moved = false;
-        for lane in first..last {
-            if matches!(self.lanes[lane].state, LaneState::Spinning) {
-                self.lanes[lane].state = LaneState::Ready(0);
+        for lane in &self.lanes[first..last] {
+            if matches!(lane.state.get(), LaneState::Spinning) {
+                lane.state.set(LaneState::Ready(0));
             }
         }
         loop {
             for lane in first..last {
-                if let LaneState::Ready(answer) = self.lanes[lane].state {
+                if let LaneState::Ready(answer) = self.lanes[lane].state.get() {
                     moved |= self.resume(lane, answer)?;
                 }
             }
@@ -279,24 +270,16 @@ impl<'a> Block<'a> {
 
     /// Runs one lane until it stops. Returns whether it did more than poll.
     fn resume(&mut self, lane: usize, answer: u64) -> Result<bool, Fault> {
-        let context: *const LaneContext<'a> = &raw const self.contexts[lane];
-        CURRENT.set(context.cast());
-        let coroutine = &mut self.lanes[lane].coroutine;
+        let context = &self.lanes[lane];
+        CURRENT.set(std::ptr::from_ref(context).cast());
+        let coroutine = &mut self.coroutines[lane];
         let result = catch_unwind(AssertUnwindSafe(|| coroutine.resume(answer)));
         CURRENT.set(std::ptr::null());
-        self.lanes[lane].state = match result {
-            Ok(CoroutineResult::Yield(LaneRequest::Spin)) => {
-                self.lanes[lane].state = LaneState::Spinning;
-                return Ok(false);
-            }
-            Ok(CoroutineResult::Yield(LaneRequest::Barrier(line))) => LaneState::AtBarrier(line),
-            Ok(CoroutineResult::Yield(LaneRequest::Collective(collective))) => {
-                LaneState::InCollective(collective)
-            }
-            Ok(CoroutineResult::Yield(LaneRequest::Fault(fault))) => return Err(*fault),
-            Ok(CoroutineResult::Return(())) => LaneState::Exited,
+        match result {
+            Ok(CoroutineResult::Yield(())) => {}
+            Ok(CoroutineResult::Return(())) => context.state.set(LaneState::Exited),
             Err(panic) => {
-                self.lanes[lane].state = LaneState::Exited;
+                context.state.set(LaneState::Exited);
                 let message = panic
                     .downcast_ref::<String>()
                     .cloned()
@@ -305,19 +288,25 @@ impl<'a> Block<'a> {
                 let place = self.shared_context.place(Some(lane as u32), None);
                 return Err(Fault { place: Some(place), kind: FaultKind::Panic(message) });
             }
-        };
-        Ok(true)
+        }
+        match context.fault.take() {
+            Some(fault) => Err(*fault),
+            None => Ok(!matches!(context.state.get(), LaneState::Spinning)),
+        }
     }
 
     /// Answers every collective that all its lanes have reached. Returns whether there was one.
     fn resolve_collectives(&mut self, first: usize, last: usize) -> Result<bool, Fault> {
         let mut resolved = false;
         for lane in first..last {
-            let LaneState::InCollective(collective) = self.lanes[lane].state else { continue };
-            let arrived = |other: u32| match self.lanes.get(first + other as usize).map(|lane| &lane.state) {
-                Some(LaneState::InCollective(theirs)) => theirs.matches(&collective).then_some(theirs.input),
-                _ => None,
-            };
+            let LaneState::InCollective(collective) = self.lanes[lane].state.get() else { continue };
+            let arrived =
+                |other: u32| match self.lanes.get(first + other as usize).map(|lane| lane.state.get()) {
+                    Some(LaneState::InCollective(theirs)) => {
+                        theirs.matches(&collective).then_some(theirs.input)
+                    }
+                    _ => None,
+                };
             match collective.gather(arrived) {
                 Ok(inputs) => {
                     self.answer(first, &collective, &inputs).map_err(|(thread, kind)| {
@@ -340,17 +329,17 @@ impl<'a> Block<'a> {
         inputs: &[u64; 32],
     ) -> Result<(), (u32, FaultKind)> {
         if collective.is_barrier() {
-            let lanes = warp::lanes(collective.mask).map(|lane| &self.contexts[first + lane as usize].clock);
+            let lanes = warp::lanes(collective.mask).map(|lane| &self.lanes[first + lane as usize].clock);
             let latest = lanes.clone().map(Cell::get).max().unwrap_or(0);
             lanes.for_each(|clock| clock.set(latest + 1));
         }
         for lane in warp::lanes(collective.mask) {
             let thread = first + lane as usize;
-            let LaneState::InCollective(own) = self.lanes[thread].state else {
+            let LaneState::InCollective(own) = self.lanes[thread].state.get() else {
                 unreachable!("gathered before")
             };
             let answer = own.answer(lane, inputs).map_err(|kind| (thread as u32, kind))?;
-            self.lanes[thread].state = LaneState::Ready(answer);
+            self.lanes[thread].state.set(LaneState::Ready(answer));
         }
         Ok(())
     }
@@ -366,7 +355,7 @@ impl<'a> Block<'a> {
     ) -> Result<(), Fault> {
         let mut why = Vec::new();
         for other in warp::lanes(missing) {
-            match self.lanes.get(first + other as usize).map(|lane| &lane.state) {
+            match self.lanes.get(first + other as usize).map(|lane| lane.state.get()) {
                 None => why.push(format!("lane {other} does not exist")),
                 Some(LaneState::Exited) => why.push(format!("lane {other} has exited")),
                 Some(LaneState::AtBarrier(at)) => {
@@ -392,26 +381,28 @@ impl<'a> Block<'a> {
 
     /// Releases all lanes once all wait at one barrier. Returns whether it did.
     fn release_barrier(&mut self) -> Result<bool, Fault> {
-        let Some((first, line)) = self.lanes.iter().enumerate().find_map(|(thread, lane)| match lane.state {
-            LaneState::AtBarrier(line) => Some((thread, line)),
-            _ => None,
-        }) else {
+        let Some((first, line)) =
+            self.lanes.iter().enumerate().find_map(|(thread, lane)| match lane.state.get() {
+                LaneState::AtBarrier(line) => Some((thread, line)),
+                _ => None,
+            })
+        else {
             return Ok(false);
         };
-        let threads = |wanted: &dyn Fn(&LaneState) -> bool| {
-            let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| wanted(&lane.state));
+        let threads = |wanted: &dyn Fn(LaneState) -> bool| {
+            let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| wanted(lane.state.get()));
             list_threads(lanes.map(|(thread, _)| thread as u32))
         };
-        let here = |state: &LaneState| matches!(state, LaneState::AtBarrier(at) if *at == line);
-        if self.lanes.iter().all(|lane| here(&lane.state)) {
-            for lane in &mut self.lanes {
-                lane.state = LaneState::Ready(0);
+        let here = |state| matches!(state, LaneState::AtBarrier(at) if at == line);
+        if self.lanes.iter().all(|lane| here(lane.state.get())) {
+            for lane in &*self.lanes {
+                lane.state.set(LaneState::Ready(0));
             }
             self.shared_context.shared.borrow_mut().barrier();
             return Ok(true);
         }
         let exited = threads(&|state| matches!(state, LaneState::Exited));
-        let elsewhere = threads(&|state| matches!(state, LaneState::AtBarrier(at) if *at != line));
+        let elsewhere = threads(&|state| matches!(state, LaneState::AtBarrier(at) if at != line));
         let missing = match (exited.is_empty(), elsewhere.is_empty()) {
             (false, _) => format!("threads {exited} have exited"),
             (_, false) => format!("threads {elsewhere} wait at another barrier"),
@@ -437,10 +428,10 @@ fn start(lane: &LaneContext<'_>, stack: DefaultStack) -> LaneCoroutine {
 }
 
 impl Drop for Block<'_> {
-    /// Returns the stacks. A lane that is abandoned is unwound, so that borrows of its stack end; if panics
+    /// Returns the stacks and the shared memory. A lane that is abandoned is unwound, so that borrows of its stack end; if panics
     /// abort, this is impossible, and its stack is leaked.
     fn drop(&mut self) {
-        let stacks = self.lanes.drain(..).filter_map(|Lane { mut coroutine, .. }| {
+        let stacks = self.coroutines.drain(..).filter_map(|mut coroutine| {
             if !coroutine.done() {
                 if cfg!(not(panic = "unwind")) {
                     std::mem::forget(coroutine);
@@ -452,5 +443,6 @@ impl Drop for Block<'_> {
         });
         let stacks: Vec<_> = stacks.collect();
         STACKS.lock().0.extend(stacks);
+        self.shared_context.shared.take().spare();
     }
 }

@@ -12,11 +12,10 @@
 //! order.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 
-use super::mix::mix;
+use super::mix::{mix, IntegerMap};
 use super::streams::StreamOperation;
 use crate::operation::{Ordering, Scope};
 
@@ -66,7 +65,7 @@ impl Note {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct VectorClock {
     /// Last epoch of each block.
-    epochs: HashMap<u32, u32>,
+    epochs: IntegerMap<u32, u32>,
     /// The last time that was visible, see [`WeakMemory`](super::weak::WeakMemory).
     visible: u64,
 }

@@ -1,4 +1,34 @@
-//! A hash that makes random numbers of counters.
+//! A hash that makes random numbers of counters, and maps by it.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A map by integers that nobody chooses to collide: addresses, blocks, operations.
+pub(super) type IntegerMap<K, V> = HashMap<K, V, BuildHasherDefault<IntegerHasher>>;
+
+/// Hashes an integer by [`mix`].
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct IntegerHasher(u64);
+
+impl Hasher for IntegerHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(byte.into());
+        }
+    }
+
+    fn write_u32(&mut self, key: u32) {
+        self.write_u64(key.into());
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = mix(self.0 ^ key);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 /// Returns the finalizer of `SplitMix64`.
 pub(super) fn mix(mut bits: u64) -> u64 {

@@ -4,12 +4,12 @@
 //! the thread's own. A kernel accesses memory through its parameters only, so only the overlap of read-only
 //! and writable parameters is watched; usually it is empty.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use parking_lot::Mutex;
 
 use super::fault::FaultKind;
+use super::mix::IntegerMap;
 use crate::kernel::{Argument, KernelInfo};
 
 /// Use of a byte by a launch, as bits.
@@ -23,7 +23,7 @@ pub(crate) enum Use {
 pub(crate) struct ReadOnlyMemory {
     /// Addresses that a read-only and a writable view share.
     shared: Vec<Range<u64>>,
-    uses: Mutex<HashMap<u64, u8>>,
+    uses: Mutex<IntegerMap<u64, u8>>,
 }
 
 impl ReadOnlyMemory {

@@ -9,6 +9,8 @@
 //!
 //! Shadows are kept per word of 4 bytes, and per byte in words that were ever accessed in part.
 
+use parking_lot::Mutex;
+
 use super::fault::{AccessKind, FaultKind};
 use crate::operation::WARP_SIZE;
 
@@ -19,13 +21,23 @@ pub(crate) struct Stamp {
     pub(crate) clock: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SharedMemory {
+    /// The bytes of the block; there may be more from an earlier one.
+    len: usize,
     bytes: Vec<u8>,
     words: Vec<Word>,
     parts: Parts,
     epoch: u32,
+    /// Tells words of this block from those of earlier ones.
+    block: u16,
 }
+
+/// Memories of blocks that have ended. The next block renews the words that it uses.
+static SPARE: Mutex<Vec<SharedMemory>> = Mutex::new(Vec::new());
+/// Maximum number of spare memories, and of the words of each: 64 MiB in all, with the shadows.
+const MAX_SPARE: usize = 64;
+const MAX_SPARE_WORDS: usize = 16 * 1024;
 
 /// State of 4 bytes, one cache line.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,6 +48,8 @@ struct Word {
     parts: u32,
     /// A bit for each byte, set once written.
     written: u8,
+    /// The block that last used the word.
+    block: u16,
 }
 
 /// Shadows of the bytes of words that were accessed in part.
@@ -74,13 +88,34 @@ const _: () = assert!(size_of::<Word>() == 64);
 const ALL: u8 = 0b1111;
 
 impl SharedMemory {
+    /// Returns memory that nothing was written to.
     pub(crate) fn new(bytes: u32) -> Self {
-        let bytes = bytes as usize;
-        Self {
-            bytes: vec![0; bytes],
-            words: vec![Word::default(); bytes.div_ceil(4)],
-            parts: Parts::new(),
-            epoch: 1,
+        let mut memory = SPARE.lock().pop().unwrap_or_default();
+        memory.renew(bytes as usize);
+        memory
+    }
+
+    /// Forgets what an earlier block wrote.
+    fn renew(&mut self, len: usize) {
+        self.len = len;
+        self.parts.clear();
+        self.epoch = 1;
+        self.block = self.block.wrapping_add(1);
+        if self.block == 0 {
+            self.words.fill(Word::default());
+            self.block = 1;
+        }
+        if self.bytes.len() < len {
+            self.bytes.resize(len, 0);
+            self.words.resize(len.div_ceil(4), Word::default());
+        }
+    }
+
+    /// Keeps the memory for a later block.
+    pub(crate) fn spare(self) {
+        let mut spare = SPARE.lock();
+        if spare.len() < MAX_SPARE && self.words.len() <= MAX_SPARE_WORDS {
+            spare.push(self);
         }
     }
 
@@ -111,12 +146,8 @@ impl SharedMemory {
     /// Checks an access and records it.
     fn note(&mut self, kind: AccessKind, address: u32, size: usize, now: Stamp) -> Result<(), FaultKind> {
         let start = address as usize;
-        if start + size > self.bytes.len() {
-            return Err(FaultKind::OutsideShared {
-                address,
-                bytes: size as u32,
-                size: self.bytes.len() as u32,
-            });
+        if start + size > self.len {
+            return Err(FaultKind::OutsideShared { address, bytes: size as u32, size: self.len as u32 });
         }
         // Sizes are powers of two.
         if start & (size - 1) != 0 {
@@ -124,6 +155,9 @@ impl SharedMemory {
         }
         let bytes = if size < 4 { ((1 << size) - 1) << (start % 4) } else { ALL };
         let words = &mut self.words[start / 4..(start + size).div_ceil(4)];
+        for word in words.iter_mut().filter(|word| word.block != self.block) {
+            *word = Word { block: self.block, ..Word::default() };
+        }
         if kind != AccessKind::Write && words.iter().any(|word| word.written & bytes != bytes) {
             return Err(FaultKind::UninitializedShared { address, bytes: size as u32 });
         }
@@ -282,6 +316,25 @@ mod tests {
         let ordered = before.thread == now.thread
             || (same_warp(before.thread as u16, now.thread as u16) && now.clock > before.clock);
         !harmless && !ordered
+    }
+
+    #[test]
+    fn nothing_of_an_earlier_block_is_left() {
+        let mut memory = SharedMemory::default();
+        // More blocks than a word can tell apart.
+        for block in 0..70_000 {
+            memory.renew([8, 4, 16][block % 3]);
+            let now = Stamp { thread: block as u32 % 7, clock: 0 };
+            for (address, size) in [(0, 4), (3, 1)] {
+                let read = memory.access(AccessKind::Read, address, size, now, |old| old);
+                let is_refused = matches!(read, Err(FaultKind::UninitializedShared { .. }));
+                assert!(is_refused, "block {block}, address {address}: {read:?}");
+            }
+            let outside = memory.access(AccessKind::Write, 16, 4, now, |_| 1);
+            assert!(matches!(outside, Err(FaultKind::OutsideShared { .. })), "block {block}: {outside:?}");
+            memory.access(AccessKind::Write, 0, 4, now, |_| 7).expect("no other thread was there");
+            memory.access(AccessKind::Write, 3, 1, now, |_| 7).expect("nor in a part");
+        }
     }
 
     #[test]

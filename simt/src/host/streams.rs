@@ -5,7 +5,7 @@
 //! wrote and that read it, and each stream keeps a vector clock: the number of operations of every other
 //! stream that happen before its next one.
 
-use std::collections::HashMap;
+use super::mix::IntegerMap;
 use std::sync::Arc;
 
 /// Number of distinct operations; then all records of them are cleared.
@@ -31,7 +31,7 @@ struct StreamClock {
 
 /// Operations that may run at the same time as a given one: their numbers, and the stream of each.
 #[derive(Debug, Default)]
-pub(crate) struct Concurrent(HashMap<u64, u32>);
+pub(crate) struct Concurrent(IntegerMap<u64, u32>);
 
 /// An operation of a stream.
 #[derive(Debug, Clone)]
@@ -90,7 +90,7 @@ impl Streams {
         let own = stream as usize;
         let mut seen = self.streams[own].seen.clone();
         seen.resize(self.streams.len(), 0);
-        let mut unordered = HashMap::new();
+        let mut unordered = IntegerMap::default();
         for (other, clock) in self.streams.iter().enumerate().filter(|&(other, _)| other != own) {
             let after = seen[other].saturating_sub(clock.forgotten) as usize;
             unordered.extend(clock.operations.iter().skip(after).map(|&(number, _)| (number, other as u32)));

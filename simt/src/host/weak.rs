@@ -13,7 +13,6 @@
 //! Plain loads and stores are not delayed: if another block could observe this, they are a race, which is
 //! reported.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use parking_lot::Mutex;
 use super::conflicts::{is_release, Observer, VectorClock};
 use super::fault::{AccessKind, FaultKind};
 use super::memory::Memory;
-use super::mix::mix;
+use super::mix::{mix, IntegerMap};
 use crate::operation::{Ordering, Scope};
 
 /// Number of locks, among which addresses are distributed.
@@ -75,7 +74,7 @@ pub(crate) struct WeakMemory<'a> {
 
 #[derive(Debug, Default)]
 struct Shard {
-    histories: HashMap<u64, History>,
+    histories: IntegerMap<u64, History>,
     /// The address of each held store, in order, and of some that are no longer held.
     held: Vec<u64>,
 }

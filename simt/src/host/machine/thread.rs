@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::host::block::{with_lane, LaneRequest};
+use crate::host::block::{with_lane, LaneState};
 
 pub(crate) fn thread_index() -> u32 {
     with_lane(|lane| lane.thread)
@@ -24,11 +24,11 @@ pub(crate) fn grid_size() -> u32 {
 #[track_caller]
 pub(crate) fn barrier() {
     let line = Location::caller();
-    with_lane(|lane| lane.stop(LaneRequest::Barrier(line)));
+    with_lane(|lane| lane.stop(LaneState::AtBarrier(line)));
 }
 
 pub(crate) fn spin_hint() {
-    with_lane(|lane| lane.stop(LaneRequest::Spin));
+    with_lane(|lane| lane.stop(LaneState::Spinning));
 }
 
 pub(crate) fn prefetch(_: u64) {}

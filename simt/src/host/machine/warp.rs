@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use crate::host::block::{with_lane, LaneRequest};
+use crate::host::block::{with_lane, LaneState};
 use crate::host::fault::FaultKind;
 use crate::host::warp::{Collective, CollectiveKind};
 use crate::operation::{Shuffle, WARP_SIZE};
@@ -16,7 +16,7 @@ fn collective(kind: CollectiveKind, mask: u32, input: u64, argument: u32) -> u64
         if mask >> own & 1 == 0 {
             lane.fault(FaultKind::NotInMask { what: call.what(), mask, lane: own }, line);
         }
-        lane.stop(LaneRequest::Collective(call))
+        lane.stop(LaneState::InCollective(call))
     })
 }
 
