@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
-use evenpath::{DeviceSlice, DeviceVec, Value};
+use evenpath::{DeviceSlice, DeviceVec, Scalar};
 
 use crate::error::{Result, check_len};
 use crate::work::{Work, divide};
 use crate::{Breakdown, Outcome, Report, SolverOptions, Times};
 
 /// A method, as steps between two true residuals.
-pub(crate) trait Cycle<V: Value> {
+pub(crate) trait Cycle<V: Scalar> {
     /// Improves x, from its residual, which may be overwritten. `r` is that residual divided by its norm, which is
     /// [`Progress::residual`], so that no square is out of range. Ends when [`Progress::push`] says so, or earlier
     /// at a restart.
@@ -22,7 +22,7 @@ pub(crate) trait Cycle<V: Value> {
     ) -> Result<Option<Breakdown>>;
 }
 
-impl<V: Value, C: Cycle<V> + ?Sized> Cycle<V> for Box<C> {
+impl<V: Scalar, C: Cycle<V> + ?Sized> Cycle<V> for Box<C> {
     fn run(
         &mut self,
         work: &mut Work<V>,
@@ -144,7 +144,7 @@ impl Progress {
 }
 
 /// Solves Ax = b by a method with this name, from the x that is there.
-pub(crate) fn solve<V: Value>(
+pub(crate) fn solve<V: Scalar>(
     method: &'static str,
     cycle: &mut dyn Cycle<V>,
     work: &mut Work<V>,

@@ -2,7 +2,7 @@
 
 use evenpath::factorization::{FactorizationOptions, Ic0Plan, Ilu0Plan};
 use evenpath::triangular::{Diagonal, Triangle, TriangularOptions, TriangularPlan};
-use evenpath::{DeviceCsr, DeviceSlice, Offset, Value};
+use evenpath::{DeviceCsr, DeviceSlice, Offset, Scalar};
 
 use crate::Preconditioner;
 use crate::error::Result;
@@ -10,14 +10,14 @@ use crate::error::Result;
 /// Incomplete LU factorization without fill, ILU(0): z = U⁻¹L⁻¹r.
 ///
 /// Source: Saad, *Iterative Methods for Sparse Linear Systems*, 2003, section 10.3.
-pub struct IncompleteLu<V: Value, O: Offset = u32> {
+pub struct IncompleteLu<V: Scalar, O: Offset = u32> {
     plan: Ilu0Plan<O>,
     factors: DeviceCsr<V, O>,
     lower: TriangularPlan<V, O>,
     upper: TriangularPlan<V, O>,
 }
 
-impl<V: Value, O: Offset> IncompleteLu<V, O> {
+impl<V: Scalar, O: Offset> IncompleteLu<V, O> {
     /// Factorizes an n × n matrix. Waits for the device.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl<V: Value, O: Offset> IncompleteLu<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Preconditioner<V> for IncompleteLu<V, O> {
+impl<V: Scalar, O: Offset> Preconditioner<V> for IncompleteLu<V, O> {
     fn apply(&self, r: &DeviceSlice<V>, z: &mut DeviceSlice<V>) -> Result<()> {
         self.lower.solve(V::ONE, r, z)?;
         Ok(self.upper.solve_in_place(V::ONE, z)?)
@@ -71,17 +71,18 @@ impl<V: Value, O: Offset> Preconditioner<V> for IncompleteLu<V, O> {
     }
 }
 
-/// Incomplete Cholesky factorization without fill, IC(0), of a symmetric positive definite matrix: z = L⁻ᵀL⁻¹r.
+/// Incomplete Cholesky factorization without fill, IC(0), of a symmetric positive definite matrix, or a Hermitian one of complex
+/// numbers: z = L⁻ᴴL⁻¹r.
 ///
 /// Source: Meijerink and van der Vorst, Math. Comp. 31, 1977.
-pub struct IncompleteCholesky<V: Value, O: Offset = u32> {
+pub struct IncompleteCholesky<V: Scalar, O: Offset = u32> {
     plan: Ic0Plan<O>,
     factor: DeviceCsr<V, O>,
     lower: TriangularPlan<V, O>,
     transposed: TriangularPlan<V, O>,
 }
 
-impl<V: Value, O: Offset> IncompleteCholesky<V, O> {
+impl<V: Scalar, O: Offset> IncompleteCholesky<V, O> {
     /// Factorizes the lower triangle of an n × n matrix; entries above the diagonal are ignored. Waits for the device.
     ///
     /// # Errors
@@ -102,7 +103,8 @@ impl<V: Value, O: Offset> IncompleteCholesky<V, O> {
         let plan = Ic0Plan::new_with(a, options)?;
         let factor = plan.factorize(a)?;
         let lower = factor.plan_triangular_solve(TriangularOptions::default())?;
-        let transposed = factor.plan_triangular_solve(TriangularOptions::default().with_transposed(true))?;
+        let transposed = TriangularOptions::default().with_conjugate_transposed(true);
+        let transposed = factor.plan_triangular_solve(transposed)?;
         Ok(Self { plan, factor, lower, transposed })
     }
 
@@ -124,7 +126,7 @@ impl<V: Value, O: Offset> IncompleteCholesky<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Preconditioner<V> for IncompleteCholesky<V, O> {
+impl<V: Scalar, O: Offset> Preconditioner<V> for IncompleteCholesky<V, O> {
     fn apply(&self, r: &DeviceSlice<V>, z: &mut DeviceSlice<V>) -> Result<()> {
         self.lower.solve(V::ONE, r, z)?;
         Ok(self.transposed.solve_in_place(V::ONE, z)?)

@@ -27,6 +27,7 @@ mod gauss_seidel;
 mod hash;
 mod incomplete;
 mod krylov;
+mod number;
 mod operator;
 mod options;
 mod plot;

@@ -1,15 +1,18 @@
 //! Linear operators.
 
-use evenpath::spmv::{SpmvOptions, SpmvPlan, SpmvTransposedOptions, SpmvTransposedPlan};
-use evenpath::{Device, DeviceCsr, DeviceSlice, Offset, Value};
+use evenpath::spmv::{
+    SpmvOptions, SpmvPlan, SpmvTransposedMethod, SpmvTransposedOptions, SpmvTransposedPlan,
+};
+use evenpath::{Device, DeviceCsr, DeviceSlice, Offset, Scalar, vector};
 
 use crate::error::{Error, Result};
+use crate::work::copied;
 
-/// A linear map y = Ax of vectors on a device. Implement it to solve systems whose matrix is not stored, or is
+/// A linear map y = Ax of real or complex vectors on a device. Implement it to solve systems whose matrix is not stored, or is
 /// stored in a format of your own.
 ///
 /// The same x must give the same bits in every call if solutions shall be repeatable.
-pub trait LinearOperator<V: Value>: Sync {
+pub trait LinearOperator<V: Scalar>: Sync {
     /// The device of the vectors.
     fn device(&self) -> &Device;
 
@@ -36,6 +39,17 @@ pub trait LinearOperator<V: Value>: Sync {
     fn apply_transposed(&self, x: &DeviceSlice<V>, y: &mut DeviceSlice<V>) -> Result<()> {
         let (_, _) = (x, y);
         Err(Error::NoTranspose)
+    }
+
+    /// Computes y = Aᴴx, with the conjugate transpose. `x` has [`nrows`](Self::nrows) elements, `y` [`ncols`](Self::ncols). The default
+    /// is [`apply_transposed`](Self::apply_transposed) for real numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoTranspose`] if the operator does not have it, which is the default for complex numbers. Also those of
+    /// [`apply`](Self::apply).
+    fn apply_conjugate_transposed(&self, x: &DeviceSlice<V>, y: &mut DeviceSlice<V>) -> Result<()> {
+        if V::IS_COMPLEX { Err(Error::NoTranspose) } else { self.apply_transposed(x, y) }
     }
 
     /// Adds numbers over all ranks that have a part of the vectors. The default, for vectors on one device,
@@ -67,13 +81,13 @@ pub trait LinearOperator<V: Value>: Sync {
 }
 
 /// A matrix in CSR as an operator. The matrix is analyzed once, and its values may change afterwards.
-pub struct CsrOperator<V: Value, O: Offset = u32> {
+pub struct CsrOperator<V: Scalar, O: Offset = u32> {
     matrix: DeviceCsr<V, O>,
     plan: SpmvPlan<V, O>,
     transposed: Option<SpmvTransposedPlan<V, O>>,
 }
 
-impl<V: Value, O: Offset> CsrOperator<V, O> {
+impl<V: Scalar, O: Offset> CsrOperator<V, O> {
     /// Analyzes the matrix for products with default options. Keeps the matrix, whose memory is shared.
     ///
     /// # Errors
@@ -98,7 +112,11 @@ impl<V: Value, O: Offset> CsrOperator<V, O> {
     ///
     /// Those of [`DeviceCsr::plan_spmv_transposed`].
     pub fn with_transpose(mut self) -> Result<Self> {
-        self.transposed = Some(self.matrix.plan_spmv_transposed(SpmvTransposedOptions::default())?);
+        let mut options = SpmvTransposedOptions::default();
+        if V::IS_COMPLEX {
+            options = options.with_method(SpmvTransposedMethod::Copied); // the only one on GPUs
+        }
+        self.transposed = Some(self.matrix.plan_spmv_transposed(options)?);
         Ok(self)
     }
 
@@ -113,7 +131,7 @@ impl<V: Value, O: Offset> CsrOperator<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> LinearOperator<V> for CsrOperator<V, O> {
+impl<V: Scalar, O: Offset> LinearOperator<V> for CsrOperator<V, O> {
     fn device(&self) -> &Device {
         self.matrix.device()
     }
@@ -133,6 +151,17 @@ impl<V: Value, O: Offset> LinearOperator<V> for CsrOperator<V, O> {
     fn apply_transposed(&self, x: &DeviceSlice<V>, y: &mut DeviceSlice<V>) -> Result<()> {
         let plan = self.transposed.as_ref().ok_or(Error::NoTranspose)?;
         Ok(plan.run(V::ONE, x, V::ZERO, y)?)
+    }
+
+    fn apply_conjugate_transposed(&self, x: &DeviceSlice<V>, y: &mut DeviceSlice<V>) -> Result<()> {
+        if !V::IS_COMPLEX {
+            return self.apply_transposed(x, y);
+        }
+        // The conjugate of Aᵀ times the conjugate of x.
+        let mut conjugate = copied(x)?;
+        vector::conjugate(&mut conjugate)?;
+        self.apply_transposed(&conjugate, y)?;
+        Ok(vector::conjugate(y)?)
     }
 
     fn can_capture(&self) -> bool {

@@ -1,13 +1,15 @@
 //! Preconditioners that need no set-up but the diagonal.
 
-use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Offset, Value, vector};
+use evenpath::{Complex, DeviceCsr, DeviceSlice, DeviceVec, Offset, Scalar, vector};
 
 use crate::error::{Error, Result, check_square};
+use crate::number::{quotient, rounded, wide};
 
 /// An approximate inverse z = M⁻¹r.
 ///
-/// Most methods need a linear one: the same M in every step. [`Cg`](crate::Cg) needs a symmetric positive definite one.
-pub trait Preconditioner<V: Value>: Sync {
+/// Most methods need a linear one: the same M in every step. [`Cg`](crate::Cg) needs a symmetric positive definite one, or a
+/// Hermitian one for complex numbers.
+pub trait Preconditioner<V: Scalar>: Sync {
     /// Computes z = M⁻¹r. `r` and `z` have as many elements as the matrix has rows; old contents of `z` are not
     /// read.
     ///
@@ -31,7 +33,7 @@ pub trait Preconditioner<V: Value>: Sync {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Identity;
 
-impl<V: Value> Preconditioner<V> for Identity {
+impl<V: Scalar> Preconditioner<V> for Identity {
     fn apply(&self, r: &DeviceSlice<V>, z: &mut DeviceSlice<V>) -> Result<()> {
         Ok(z.copy_from(r)?)
     }
@@ -42,11 +44,11 @@ impl<V: Value> Preconditioner<V> for Identity {
 }
 
 /// Division by the diagonal of A.
-pub struct Jacobi<V: Value> {
+pub struct Jacobi<V: Scalar> {
     inverse: DeviceVec<V>,
 }
 
-impl<V: Value> Jacobi<V> {
+impl<V: Scalar> Jacobi<V> {
     /// Reads the diagonal of a square matrix. Waits for the device.
     ///
     /// # Errors
@@ -57,7 +59,7 @@ impl<V: Value> Jacobi<V> {
     }
 }
 
-impl<V: Value> Preconditioner<V> for Jacobi<V> {
+impl<V: Scalar> Preconditioner<V> for Jacobi<V> {
     fn apply(&self, r: &DeviceSlice<V>, z: &mut DeviceSlice<V>) -> Result<()> {
         Ok(vector::multiply_elements(&self.inverse, r, z)?)
     }
@@ -72,13 +74,21 @@ impl<V: Value> Preconditioner<V> for Jacobi<V> {
 }
 
 /// The reciprocals of the diagonal of a square matrix.
-pub(crate) fn inverse_diagonal<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<DeviceVec<V>> {
+pub(crate) fn inverse_diagonal<V: Scalar, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<DeviceVec<V>> {
     check_square(matrix.shape())?;
     let mut diagonal = matrix.diagonal()?;
-    vector::map(vector::Map::Reciprocal, &mut diagonal)?;
-    let reciprocals = diagonal.download()?;
-    let usable = |value: &V| value.to_f64().is_finite() && *value != V::ZERO;
-    match reciprocals.iter().position(|value| !usable(value)) {
+    let reciprocals = if V::IS_COMPLEX {
+        let mut reciprocals = diagonal.download()?;
+        for value in &mut reciprocals {
+            *value = rounded(quotient(Complex::new(1.0, 0.0), wide(*value)));
+        }
+        diagonal.copy_from_slice(&reciprocals)?;
+        reciprocals
+    } else {
+        vector::map(vector::Map::Reciprocal, &mut diagonal.as_parts_mut())?;
+        diagonal.download()?
+    };
+    match reciprocals.iter().position(|value| !value.is_finite() || *value == V::ZERO) {
         Some(row) => Err(Error::Diagonal { row, needed: "finite and nonzero" }),
         None => Ok(diagonal),
     }

@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant};
 
 use evenpath::vector::Map;
-use evenpath::{Device, DeviceSlice, DeviceVec, Entry, Value, vector};
+use evenpath::{Complex, Device, DeviceSlice, DeviceVec, Entry, RealStorage, Scalar, vector};
 
 use crate::error::{Result, check_square};
+use crate::number::rounded;
 use crate::{LinearOperator, Preconditioner, Times};
 
 /// Operands of a method: products, preconditioner, inner products.
-pub(crate) struct Work<'a, V: Value> {
+pub(crate) struct Work<'a, V: Scalar> {
     pub(crate) operator: &'a dyn LinearOperator<V>,
     pub(crate) preconditioner: &'a dyn Preconditioner<V>,
     ranks: usize,
@@ -17,7 +18,7 @@ pub(crate) struct Work<'a, V: Value> {
     times: Option<[Duration; 2]>,
 }
 
-impl<'a, V: Value> Work<'a, V> {
+impl<'a, V: Scalar> Work<'a, V> {
     /// # Errors
     ///
     /// If the operator is not square, or a rank failed.
@@ -81,10 +82,10 @@ impl<'a, V: Value> Work<'a, V> {
         self.timed(0, || operator.apply(x, y))
     }
 
-    /// y = Aᵀx.
-    pub(crate) fn apply_transposed(&mut self, x: &DeviceSlice<V>, y: &mut DeviceSlice<V>) -> Result<()> {
+    /// y = Aᴴx.
+    pub(crate) fn apply_adjoint(&mut self, x: &DeviceSlice<V>, y: &mut DeviceSlice<V>) -> Result<()> {
         let operator = self.operator;
-        self.timed(0, || operator.apply_transposed(x, y))
+        self.timed(0, || operator.apply_conjugate_transposed(x, y))
     }
 
     /// z = M⁻¹r.
@@ -112,13 +113,13 @@ impl<'a, V: Value> Work<'a, V> {
         r: &mut DeviceSlice<V>,
     ) -> Result<f64> {
         self.apply(x, r)?;
-        vector::axpby(V::ONE, b, -V::ONE, r)?;
+        axpby(1.0, b, -1.0, r)?;
         self.norm2(r)
     }
 
-    /// xᵀy on all ranks.
+    /// The real part of xᴴy on all ranks: all of it if y is Ax, or M⁻¹x, for a Hermitian matrix.
     pub(crate) fn dot(&self, x: &DeviceSlice<V>, y: &DeviceSlice<V>) -> Result<f64> {
-        let mut sum = [vector::dot(x, y)?.to_f64()];
+        let mut sum = [vector::dot(&x.as_parts(), &y.as_parts())?.to_f64()];
         self.operator.sum_over_ranks(&mut sum)?;
         Ok(sum[0])
     }
@@ -130,7 +131,7 @@ impl<'a, V: Value> Work<'a, V> {
 }
 
 /// ‖x‖₂ on all ranks, without overflow of squares.
-pub(crate) fn norm2<V: Value>(operator: &dyn LinearOperator<V>, x: &DeviceSlice<V>) -> Result<f64> {
+pub(crate) fn norm2<V: Scalar>(operator: &dyn LinearOperator<V>, x: &DeviceSlice<V>) -> Result<f64> {
     operator.norm_over_ranks(vector::norm2(x)?.to_f64())
 }
 
@@ -142,22 +143,34 @@ pub(crate) fn copied<T: Entry>(x: &DeviceSlice<T>) -> Result<DeviceVec<T>> {
 }
 
 /// y = y / `norm`, where the reciprocal of the norm may be out of range.
-pub(crate) fn divide<V: Value>(y: &mut DeviceSlice<V>, norm: f64) -> Result<()> {
+pub(crate) fn divide<V: Scalar>(y: &mut DeviceSlice<V>, norm: f64) -> Result<()> {
     const POWER: f64 = (1_u128 << 64) as f64;
-    let inverse = V::from_f64(1.0 / norm);
+    let mut y = y.as_parts_mut();
+    let inverse = V::Real::from_f64(1.0 / norm);
     if inverse.to_f64().is_infinite() && norm != 0.0 {
-        vector::map(Map::Scale(V::from_f64(POWER)), y)?;
-        return Ok(vector::map(Map::Scale(V::from_f64(1.0 / (norm * POWER))), y)?);
+        vector::map(Map::Scale(V::Real::from_f64(POWER)), &mut y)?;
+        return Ok(vector::map(Map::Scale(V::Real::from_f64(1.0 / (norm * POWER))), &mut y)?);
     }
-    Ok(vector::map(Map::Scale(inverse), y)?)
+    Ok(vector::map(Map::Scale(inverse), &mut y)?)
 }
 
-/// y = `alpha`·x + `beta`·y with factors computed in f64.
-pub(crate) fn axpby<V: Value>(
+/// y = `alpha`·x + `beta`·y with real factors computed in f64.
+pub(crate) fn axpby<V: Scalar>(
     alpha: f64,
     x: &DeviceSlice<V>,
     beta: f64,
     y: &mut DeviceSlice<V>,
 ) -> Result<()> {
-    Ok(vector::axpby(V::from_f64(alpha), x, V::from_f64(beta), y)?)
+    let (alpha, beta) = (V::Real::from_f64(alpha), V::Real::from_f64(beta));
+    Ok(vector::axpby(alpha, &x.as_parts(), beta, &mut y.as_parts_mut())?)
+}
+
+/// y = `alpha`·x + `beta`·y with complex factors, whose imaginary parts are not used for real vectors.
+pub(crate) fn axpby_complex<V: Scalar>(
+    alpha: Complex<f64>,
+    x: &DeviceSlice<V>,
+    beta: Complex<f64>,
+    y: &mut DeviceSlice<V>,
+) -> Result<()> {
+    Ok(vector::axpby(rounded::<V>(alpha), x, rounded::<V>(beta), y)?)
 }

@@ -8,7 +8,7 @@ use evenpath_solvers::{
     SolverOptions, SymmetricGaussSeidel,
 };
 
-use crate::support::{spd, vector};
+use crate::support::{complex, spd, vector};
 
 /// Device calls between two that fail.
 const STRIDE: usize = 5;
@@ -45,9 +45,21 @@ fn methods_work_after_failures() {
     let b = device.upload(&vector(4)).unwrap();
     let options = SolverOptions::default().with_max_steps(2).with_restart(2);
     // CG owns graphs, and has tests of its own.
-    for method in Method::ALL.into_iter().filter(|&method| method != Method::Cg) {
+    let methods = || Method::ALL.into_iter().filter(|&method| method != Method::Cg);
+    for method in methods() {
         let mut solver = method.solver::<f64>(&operator, &Identity, options).unwrap();
         drive(&device, method.name(), || {
+            let mut x = device.zeros(4)?;
+            let report = solver.solve(&b, &mut x)?;
+            Ok((report.history, x.download()?))
+        });
+    }
+    let a = device.upload(&complex::definite::<complex::C64>(4)).unwrap();
+    let (of_complex, b) = (CsrOperator::new(&a).unwrap().with_transpose().unwrap(), complex::vector(4));
+    let b = device.upload(&b).unwrap();
+    for method in methods() {
+        let mut solver = method.solver(&of_complex, &Identity, options).unwrap();
+        drive(&device, &format!("complex {method}"), || {
             let mut x = device.zeros(4)?;
             let report = solver.solve(&b, &mut x)?;
             Ok((report.history, x.download()?))

@@ -4,6 +4,7 @@ mod support;
 
 mod amg;
 mod cg;
+mod complex;
 mod direct;
 mod eigenvalues;
 mod injected_failures;

@@ -8,3 +8,4 @@ mod spgemm;
 mod spmm;
 mod spmv;
 mod structure;
+mod vectors;

@@ -3,7 +3,7 @@
 use evenpath::coo::DeviceCoo;
 use evenpath::device::{DeviceKind, SimulatedOptions};
 use evenpath::spmv::{SpmvMethod, SpmvOptions};
-use evenpath::{Complex, Csr, Device, DeviceCsr, DeviceVec};
+use evenpath::{Complex, Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout, vector};
 use evenpath_tests::{complex_rows, complex_vector};
 
 use super::drive::{Numbers, drive, drive_in};
@@ -64,6 +64,27 @@ fn products_with_a_vector() {
         Product::y,
         |Product { a, x, y }| a.spmv(ALPHA, x, C64::ZERO, y).map(|()| vec![]),
     );
+}
+
+#[test]
+fn inner_products() {
+    let upload = |device: &Device| Product::new(device, ());
+    let numbers = |products: [C64; 2]| Ok(products.iter().flat_map(|z| [z.re, z.im]).collect());
+    drive("complex inner products", upload, Product::y, |Product { y, .. }| {
+        numbers([vector::dot(y, y)?, vector::dot_conjugated(y, y)?])
+    });
+    drive("a complex norm", upload, Product::y, |Product { y, .. }| Ok(vec![vector::norm2(y)?]));
+    let upload = |device: &Device| {
+        let basis =
+            DeviceDense::try_new(device.upload(&complex_vector(92, 3)).unwrap(), 46, 2, Layout::ColumnMajor);
+        Product::new(device, basis.unwrap())
+    };
+    drive("products with complex columns", upload, Product::y, |Product { a, x, y }| {
+        let mut dots = x.slice_mut(..2)?;
+        a.dots_conjugated_into(y, &mut dots)?;
+        a.add_columns(ALPHA, &dots, y)?;
+        Ok(vec![])
+    });
 }
 
 #[test]

@@ -31,10 +31,10 @@ use super::products::{
 };
 use super::semirings::{spgemm_masked_over, spgemm_over, spmm_over, spmv_over};
 use super::sequences::{
-    add_columns, argmin_into, axpby, cg_residual, column_dots, divide_in_place, dot, dot_into, fill, map,
-    merge_keys, merge_pairs, min_into, multiply_in_place, reduce_by_keys, reduce_by_keys_into, scan,
-    scan_by_keys, scan_by_offsets, scan_from, sort_keys, sort_keys_by_offsets, sort_pairs,
-    sort_pairs_by_offsets, sum, sum_into, union_keys, union_pairs,
+    add_columns, argmin_into, axpby, cg_residual, column_dots, conjugate, divide_in_place, dot, dot_into,
+    fill, map, merge_keys, merge_pairs, min_into, multiply_elements, multiply_in_place, norm2, norm2_into,
+    reduce_by_keys, reduce_by_keys_into, scan, scan_by_keys, scan_by_offsets, scan_from, sort_keys,
+    sort_keys_by_offsets, sort_pairs, sort_pairs_by_offsets, sum, sum_into, union_keys, union_pairs,
 };
 use super::structure::{
     block_diagonal, copy, from_blocks, hstack, kronecker, permute, select_columns, submatrix, vstack,
@@ -225,9 +225,13 @@ fn on_sequences() -> Vec<Operation> {
         "set union of keys", "`sets::keys`", union_keys [u32 u64] [] false, false, true;
         "set union of pairs", "`sets::pairs`", union_pairs [u32 u64 i32 i64 f32 f64] [u32 u64] false, false, true;
         "αx + βy", "`vector::axpby`", axpby [f32 f64] [] true, true, true;
-        "xᵀy", "`vector::dot`", dot [f32 f64] [] false, false, true;
-        "xᵀy on the device", "`vector::dot_into`", dot_into [f32 f64] [] true, true, true;
+        "xᵀy, xᴴy", "`vector::dot`, `dot_conjugated`", dot [f32 f64 c32 c64] [] false, false, true;
+        "xᵀy, xᴴy on the device", "`vector::dot_into`, `dot_conjugated_into`", dot_into [f32 f64 c32 c64] [] true, true, true;
+        "‖x‖₂", "`vector::norm2`", norm2 [f32 f64 c32 c64] [] false, false, true;
+        "‖x‖₂ on the device", "`vector::norm2_into`", norm2_into [f32 f64 c32 c64] [] true, true, true;
         "function of elements", "`vector::map`", map [f32 f64] [] true, true, true;
+        "x ∘ y", "`vector::multiply_elements`", multiply_elements [f32 f64 c32 c64] [] true, true, true;
+        "conjugate", "`vector::conjugate`", conjugate [f32 f64 c32 c64] [] true, true, true;
         "x ∘ y in place", "`vector::multiply_elements_in_place`", multiply_in_place [f32 f64 c32 c64] [] true, true, true;
         "y / x in place", "`vector::divide_elements_in_place`", divide_in_place [f32 f64] [] true, true, true;
         "constant", "`vector::fill`", fill [f32 f64 c32 c64] [] true, true, true;
@@ -236,8 +240,8 @@ fn on_sequences() -> Vec<Operation> {
         "extreme on the device", "`vector::min_into`, `max_into`, `norm_max_into`", min_into [f32 f64] [] true, true, true;
         "index of an extreme on the device", "`vector::argmin_into`, `argmax_into`", argmin_into [f32 f64] [] true, true, true;
         "step of conjugate gradients", "`CgSteps::update_residual`, `update_direction`", cg_residual [f32 f64] [] true, true, true;
-        "vᵀx for columns v", "`DeviceDense::dots_into`", column_dots [f32 f64] [] true, true, true;
-        "y + αΣ hv for columns v", "`DeviceDense::add_columns`", add_columns [f32 f64] [] true, true, true;
+        "vᵀx, vᴴx for columns v", "`DeviceDense::dots_into`, `dots_conjugated_into`", column_dots [f32 f64 c32 c64] [] true, true, true;
+        "y + αΣ hv for columns v", "`DeviceDense::add_columns`", add_columns [f32 f64 c32 c64] [] true, true, true;
     }
 }
 

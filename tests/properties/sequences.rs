@@ -224,22 +224,64 @@ pub(super) fn axpby<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Ru
     })
 }
 
-pub(super) fn dot<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    let x = upload(device, &numbers::<V>(ELEMENTS));
+pub(super) fn dot<V: Scalar + OfReal>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let x = upload(device, &V::numbers(ELEMENTS));
     uploaded();
     Box::new(move || {
-        let product = vector::dot(&x, &x)?;
-        Ok(Box::new(move || bytes(&[product])))
+        let product = [vector::dot(&x, &x)?, vector::dot_conjugated(&x, &x)?];
+        Ok(Box::new(move || bytes(&product)))
     })
 }
 
-pub(super) fn dot_into<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    let (device, x) = (device.clone(), upload(device, &numbers::<V>(ELEMENTS)));
+pub(super) fn dot_into<V: Scalar + OfReal>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let (device, x) = (device.clone(), upload(device, &V::numbers(ELEMENTS)));
     uploaded();
     Box::new(move || {
-        let mut product = device.zeros(1)?;
+        let mut products = device.zeros(2)?;
+        let (mut product, mut conjugated) = products.split_at_mut(1)?;
         vector::dot_into(&x, &x, &mut product)?;
-        Ok(download(product))
+        vector::dot_conjugated_into(&x, &x, &mut conjugated)?;
+        Ok(download(products))
+    })
+}
+
+pub(super) fn norm2<V: Scalar + OfReal>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let x = upload(device, &V::numbers(ELEMENTS));
+    uploaded();
+    Box::new(move || {
+        let norm = vector::norm2(&x)?;
+        Ok(Box::new(move || bytes(&[norm])))
+    })
+}
+
+pub(super) fn norm2_into<V: Scalar + OfReal>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let (device, x) = (device.clone(), upload(device, &V::numbers(ELEMENTS)));
+    uploaded();
+    Box::new(move || {
+        let mut norm = device.zeros(1)?;
+        vector::norm2_into(&x, &mut norm)?;
+        Ok(download(norm))
+    })
+}
+
+pub(super) fn multiply_elements<V: Scalar + OfReal>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let (device, x) = (device.clone(), upload(device, &V::numbers(ELEMENTS)));
+    uploaded();
+    Box::new(move || {
+        let mut z = device.uninitialized(ELEMENTS)?;
+        vector::multiply_elements(&x, &x, &mut z)?;
+        Ok(download(z))
+    })
+}
+
+pub(super) fn conjugate<V: Scalar + OfReal>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let (device, x) = (device.clone(), upload(device, &V::numbers(ELEMENTS)));
+    uploaded();
+    Box::new(move || {
+        let mut y = device.uninitialized(ELEMENTS)?;
+        y.copy_from(&x)?;
+        vector::conjugate(&mut y)?;
+        Ok(download(y))
     })
 }
 
@@ -338,22 +380,25 @@ pub(super) fn cg_residual<V: Value>(device: &Device, uploaded: &mut dyn FnMut())
 }
 
 /// A matrix of the elements, in three columns.
-fn basis<V: Value>(device: &Device) -> DeviceDense<V> {
-    let elements = upload(device, &numbers::<V>(3 * (ELEMENTS / 3)));
+fn basis<V: Scalar + OfReal>(device: &Device) -> DeviceDense<V> {
+    let elements = upload(device, &V::numbers(3 * (ELEMENTS / 3)));
     DeviceDense::try_new(elements, ELEMENTS / 3, 3, Layout::ColumnMajor).expect("a matrix")
 }
 
-pub(super) fn column_dots<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+pub(super) fn column_dots<V: Scalar + OfReal>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let (device, basis) = (device.clone(), basis::<V>(device));
     uploaded();
     Box::new(move || {
-        let mut dots = device.zeros(3)?;
-        basis.dots_into(&basis.as_vec().slice(..ELEMENTS / 3)?, &mut dots)?;
-        Ok(download(dots))
+        let mut all = device.zeros(6)?;
+        let (mut dots, mut conjugated) = all.split_at_mut(3)?;
+        let x = basis.as_vec().slice(..ELEMENTS / 3)?;
+        basis.dots_into(&x, &mut dots)?;
+        basis.dots_conjugated_into(&x, &mut conjugated)?;
+        Ok(download(all))
     })
 }
 
-pub(super) fn add_columns<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+pub(super) fn add_columns<V: Scalar + OfReal>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let (device, basis) = (device.clone(), basis::<V>(device));
     uploaded();
     Box::new(move || {

@@ -51,6 +51,6 @@ pub(crate) use spmv_batch::{SpmvBatch, SpmvBatchOperands};
 pub(crate) use spmv_transposed::{spmv_transposed, spmv_transposed_pieces};
 pub(crate) use triangular::{Triangle, solve_triangle};
 pub(crate) use vector::{
-    add_columns, add_product, axpby, column_dots, convert_elements, copy_at, divide_elements, dot, extreme,
-    iota, map, multiply_elements, norm2, scaled_square, sum, update_elements,
+    add_columns, add_product, axpby, column_dots, convert_elements, copy_at, divide_elements, dot,
+    dot_conjugated, extreme, iota, map, multiply_elements, norm2, scaled_square, sum, update_elements,
 };

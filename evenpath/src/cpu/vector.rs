@@ -21,7 +21,7 @@ pub(crate) fn axpby<V: Scalar>(alpha: V, x: &[V], beta: V, y: &mut [V]) {
 }
 
 /// Computes the element-wise product `z = x y`.
-pub(crate) fn multiply_elements<V: Value>(x: &[V], y: &[V], z: &mut [V]) {
+pub(crate) fn multiply_elements<V: Scalar>(x: &[V], y: &[V], z: &mut [V]) {
     combine_elements(x, y, z, |x, y| x * y);
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn divide_elements<V: Value>(x: &[V], y: &[V], z: &mut [V]) {
     combine_elements(x, y, z, |x, y| x / y);
 }
 
-fn combine_elements<V: Value>(x: &[V], y: &[V], z: &mut [V], combine: impl Fn(V, V) -> V + Sync) {
+fn combine_elements<V: Scalar>(x: &[V], y: &[V], z: &mut [V], combine: impl Fn(V, V) -> V + Sync) {
     parallel::parts_mut(z, CHUNK, |range, z| {
         let operands = x[range.clone()].iter().zip(&y[range]);
         z.iter_mut().zip(operands).for_each(|(z, (&x, &y))| *z = combine(x, y));
@@ -61,9 +61,17 @@ pub(crate) fn norm2<V: Value>(x: &[V]) -> V {
 }
 
 /// The inner product. Chunks are summed in order, so that rounding is the same in every run.
-pub(crate) fn dot<V: Value>(x: &[V], y: &[V]) -> V {
+pub(crate) fn dot<V: Scalar>(x: &[V], y: &[V]) -> V {
     let part = |range: Range<usize>| {
         x[range.clone()].iter().zip(&y[range]).fold(V::ZERO, |sum, (&x, &y)| sum + x * y)
+    };
+    parallel::reduce(x.len(), CHUNK, V::ZERO, part, |sum, part| sum + part)
+}
+
+/// The inner product of the conjugate of `x` and `y`, in the order of [`dot`].
+pub(crate) fn dot_conjugated<V: Scalar>(x: &[V], y: &[V]) -> V {
+    let part = |range: Range<usize>| {
+        x[range.clone()].iter().zip(&y[range]).fold(V::ZERO, |sum, (&x, &y)| sum + x.conj() * y)
     };
     parallel::reduce(x.len(), CHUNK, V::ZERO, part, |sum, part| sum + part)
 }
@@ -95,18 +103,24 @@ pub(crate) fn add_product<V: Value>(d: &[V], x: &[V], beta: V, y: &mut [V]) {
     });
 }
 
-/// The inner products of `x` and the first columns of a matrix whose element (i, j) is `matrix[rows * i + cols * j]`.
-pub(crate) fn column_dots<V: Value>(matrix: &[V], (rows, cols): (usize, usize), x: &[V], result: &mut [V]) {
+/// The inner products of `x` and a function of the first columns of a matrix whose element (i, j) is `matrix[rows * i + cols * j]`.
+pub(crate) fn column_dots<V: Scalar>(
+    matrix: &[V],
+    (rows, cols): (usize, usize),
+    function: impl Fn(V) -> V + Sync,
+    x: &[V],
+    result: &mut [V],
+) {
     for (col, result) in result.iter_mut().enumerate() {
         let part = |range: Range<usize>| {
-            range.fold(V::ZERO, |sum, row| sum + matrix[rows * row + cols * col] * x[row])
+            range.fold(V::ZERO, |sum, row| sum + function(matrix[rows * row + cols * col]) * x[row])
         };
         *result = parallel::reduce(x.len(), CHUNK, V::ZERO, part, |sum, part| sum + part);
     }
 }
 
 /// Adds `alpha` times a combination of the first columns of such a matrix to `y`.
-pub(crate) fn add_columns<V: Value>(
+pub(crate) fn add_columns<V: Scalar>(
     alpha: V,
     matrix: &[V],
     (rows, cols): (usize, usize),

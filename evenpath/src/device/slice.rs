@@ -10,6 +10,7 @@ use bytemuck::Pod;
 use super::allocation::Allocation;
 use super::error::DeviceError;
 use super::handle::Device;
+use crate::Scalar;
 
 /// Elements in a device's memory: a [`DeviceVec`](super::DeviceVec) or a [part](Self::slice) of one. It
 /// relates to `DeviceVec<T>` as `[T]` does to `Vec<T>`: operations take it, and a reference to a vector or
@@ -116,6 +117,21 @@ impl<T> SliceMemory<T> {
             Self::Machine { allocation, offset, .. } => {
                 let offset = offset + (start * size_of::<T>()) as u64;
                 Self::Machine { allocation: Arc::clone(allocation), offset, len }
+            }
+        }
+    }
+}
+
+impl<V: Scalar> SliceMemory<V> {
+    /// The same memory, as the real and imaginary parts of its numbers.
+    pub(super) fn real(&self) -> SliceMemory<V::Real> {
+        let parts = const { size_of::<V>() / size_of::<V::Real>() };
+        match self {
+            Self::Host(HostRange { first, len }) => {
+                SliceMemory::Host(HostRange { first: first.cast(), len: parts * len })
+            }
+            Self::Machine { allocation, offset, len } => {
+                SliceMemory::Machine { allocation: Arc::clone(allocation), offset: *offset, len: parts * len }
             }
         }
     }

@@ -7,6 +7,7 @@ use bytemuck::Pod;
 
 use super::error::DeviceError;
 use super::slice::{DeviceSlice, Elements, check_range};
+use crate::Scalar;
 
 /// A shared borrow of part of a vector: see [`DeviceSlice::slice`].
 pub struct DeviceView<'a, T: Pod> {
@@ -87,6 +88,44 @@ impl<T: Pod> DeviceSlice<T> {
     fn part(&self, range: &impl RangeBounds<usize>) -> Result<Elements<T>, DeviceError> {
         let Range { start, end } = check_range(range, self.len())?;
         Ok(Elements::new(self.parts.device.clone(), self.parts.memory.part(start, end - start)))
+    }
+}
+
+impl<V: Scalar> DeviceSlice<V> {
+    /// Borrows n numbers as a vector of their parts: for complex numbers 2n elements, the real part of each before its imaginary part;
+    /// for real numbers the vector itself. Nothing is copied. Sums of complex vectors, and their products with real numbers, are those of
+    /// the parts.
+    ///
+    /// ```
+    /// use evenpath::{Complex, Device, vector};
+    ///
+    /// let device = Device::best()?;
+    /// let x = device.upload(&[Complex::new(1.0, 2.0), Complex::new(3.0, 4.0)])?;
+    /// assert_eq!(x.as_parts().download()?, [1.0, 2.0, 3.0, 4.0]);
+    /// assert_eq!(vector::dot(&x.as_parts(), &x.as_parts())?, 30.0); // ‖x‖²
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn as_parts(&self) -> DeviceView<'_, V::Real> {
+        DeviceView { elements: self.real(), borrow: PhantomData }
+    }
+
+    /// Mutably borrows n numbers as a vector of their parts, like [`as_parts`](Self::as_parts).
+    ///
+    /// ```
+    /// use evenpath::{Complex, Device, vector};
+    ///
+    /// let mut x = Device::best()?.zeros::<Complex<f32>>(2)?;
+    /// vector::fill(1.0, &mut x.as_parts_mut())?;
+    /// assert_eq!(x.download()?, [Complex::new(1.0, 1.0); 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn as_parts_mut(&mut self) -> DeviceViewMut<'_, V::Real> {
+        DeviceViewMut { elements: self.real(), borrow: PhantomData }
+    }
+
+    /// The parts of the numbers; whoever gets them borrows these.
+    fn real(&self) -> Elements<V::Real> {
+        Elements::new(self.parts.device.clone(), self.parts.memory.real())
     }
 }
 

@@ -4,6 +4,7 @@ pub mod cg;
 pub(crate) mod combine;
 pub(crate) mod complex;
 mod fold;
+mod inner_product;
 pub(crate) mod map;
 pub mod merge;
 pub(crate) mod positions;

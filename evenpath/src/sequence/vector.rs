@@ -13,24 +13,24 @@
 //! ```
 
 use evenpath_kernels::complex::GatherElements;
-use evenpath_kernels::norm::{FinishNorm, Norm, SUMS};
 use evenpath_kernels::update::Update;
 use evenpath_kernels::vector::{
-    AddAt, Axpby, DivideElements, DivideInPlace, Dot, FinishDot, Gather, GatherIndices, Iota,
-    MultiplyElements, MultiplyInPlace,
+    AddAt, Axpby, DivideElements, DivideInPlace, Gather, GatherIndices, Iota, MultiplyElements,
+    MultiplyInPlace,
 };
 
 use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{Global, GlobalMut};
 
+use super::complex;
 pub use super::fold::{
     argmax, argmax_into, argmin, argmin_into, max, max_into, min, min_into, norm_max, norm_max_into, norm1,
     norm1_into, sum, sum_into,
 };
+pub use super::inner_product::{dot, dot_conjugated, dot_conjugated_into, dot_into, norm2, norm2_into};
 pub use super::map::map;
 pub use super::positions::Positions;
 pub use super::precision::{narrow, widen};
-use super::{complex, fold};
 use crate::device::{Device, DeviceError, DeviceKind, DeviceSlice, DeviceVec};
 use crate::operand::check::check_vector;
 use crate::operand::factor::factors;
@@ -104,6 +104,28 @@ pub fn fill<V: Scalar>(value: V, y: &mut DeviceSlice<V>) -> Result<(), OpError> 
     Ok(complex::fill(value, y)?)
 }
 
+/// Replaces every element of y, of any length, by its complex conjugate; real elements stay. Runs in the order of the device's
+/// stream; the call does not wait.
+///
+/// ```
+/// use evenpath::{Complex, Device, vector};
+///
+/// let mut y = Device::best()?.upload(&[Complex::new(1.0, 2.0)])?;
+/// vector::conjugate(&mut y)?;
+/// assert_eq!(y.download()?, [Complex::new(1.0, -2.0)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If the device was lost.
+pub fn conjugate<V: Scalar>(y: &mut DeviceSlice<V>) -> Result<(), OpError> {
+    if V::IS_COMPLEX {
+        complex::conjugate(y)?;
+    }
+    Ok(())
+}
+
 /// Computes z = x ∘ y, the elementwise product. `x`, `y` and `z` have n elements each. Runs in the order of
 /// the device's stream; the call does not wait.
 ///
@@ -121,7 +143,7 @@ pub fn fill<V: Scalar>(value: V, y: &mut DeviceSlice<V>) -> Result<(), OpError> 
 /// # Errors
 ///
 /// If the vectors differ in length or are on several devices; then nothing is written. If the device was lost.
-pub fn multiply_elements<V: Value>(
+pub fn multiply_elements<V: Scalar>(
     x: &DeviceSlice<V>,
     y: &DeviceSlice<V>,
     z: &mut DeviceSlice<V>,
@@ -199,7 +221,7 @@ fn in_place<V: Scalar, K: Kernel>(
 
 /// Computes each element of z from those of x and y: by `on_cpu` on the CPU, otherwise by the kernel that
 /// `kernel` returns, with one thread per element.
-fn elementwise<V: Value, K: Kernel>(
+fn elementwise<V: Scalar, K: Kernel>(
     (x, y, z): (&DeviceSlice<V>, &DeviceSlice<V>, &mut DeviceSlice<V>),
     on_cpu: impl FnOnce(&[V], &[V], &mut [V]),
     kernel: impl FnOnce(Global<V>, Global<V>, GlobalMut<V>, u64) -> K,
@@ -214,117 +236,6 @@ fn elementwise<V: Value, K: Kernel>(
     let kernel = kernel(x.as_global(), y.as_global(), z.as_global_mut(), x.len() as u64);
     // SAFETY: the views are of vectors of `len` elements on this device; buffers are freed in the stream's order.
     unsafe { launch.launch(kernel) }?;
-    Ok(())
-}
-
-/// Returns xᵀy, the inner product of two vectors of n elements; zero for empty vectors. Waits for the device.
-/// Results are the same to the bit in every run.
-///
-/// ```
-/// use evenpath::{Device, vector};
-///
-/// let device = Device::best()?;
-/// let (x, y) = (device.upload(&[1.0, 2.0, 3.0])?, device.upload(&[4.0, 5.0, 6.0])?);
-/// assert_eq!(vector::dot(&x, &y)?, 32.0);
-/// assert!(vector::dot(&x, &device.upload(&[1.0])?).is_err()); // of different lengths
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-///
-/// If the vectors differ in length or are on two devices, or the device was lost.
-pub fn dot<V: Value>(x: &DeviceSlice<V>, y: &DeviceSlice<V>) -> Result<V, OpError> {
-    x.device().refuse_in_graph("`vector::dot` gives its result to the host; `vector::dot_into` does not")?;
-    let mut result = x.device().uninitialized(1)?;
-    dot_into(x, y, &mut result)?;
-    Ok(result.get(0)?)
-}
-
-/// Like [`dot`], but writes the result to the one element of `result`, for operations that take it as a
-/// [`Factor`]: the same to the last bit. Runs in the order of the device's stream; the call does not wait.
-///
-/// # Errors
-///
-/// If the vectors differ in length, `result` is not one element, or any of them is on another device; then
-/// nothing is written. If there is too little memory for 1024 elements, or the device was lost.
-pub fn dot_into<V: Value>(
-    x: &DeviceSlice<V>,
-    y: &DeviceSlice<V>,
-    result: &mut DeviceSlice<V>,
-) -> Result<(), OpError> {
-    let (device, len) = (x.device(), x.len());
-    check_vector(device, ("y", y), len)?;
-    check_vector(device, ("result", result), 1)?;
-    if let (Some(x), Some(y), Some([result])) = (x.host_slice(), y.host_slice(), result.host_slice_mut()) {
-        *result = cpu::dot(x, y);
-        return Ok(());
-    }
-    let blocks = fold::blocks::<Dot<V>>(len);
-    let (launch, finish_launch) = (device.kernel().blocks(blocks)?, device.kernel().blocks(1)?);
-    let mut sums = device.uninitialized(blocks)?;
-    let kernel = Dot { x: x.as_global(), y: y.as_global(), sums: sums.as_global_mut(), len: len as u64 };
-    let finish = FinishDot { sums: sums.as_global(), count: blocks as u32, result: result.as_global_mut() };
-    // SAFETY: the views are of vectors of `len` elements, of one sum per block, at most the number that one
-    // block takes, and of one element, on this device; buffers are freed in the stream's order.
-    unsafe {
-        launch.launch(kernel)?;
-        finish_launch.launch(finish)?;
-    }
-    Ok(())
-}
-
-/// Returns √(xᵀx), the Euclidean norm of a vector of any length; zero for an empty one. Waits for the device.
-/// Results are the same to the bit in every run.
-///
-/// The squares neither overflow nor underflow: the result is precise whenever it is in the range of `V`. With
-/// an infinite element it is infinite, with a NaN it is NaN.
-///
-/// ```
-/// use evenpath::{Device, vector};
-///
-/// let device = Device::best()?;
-/// assert_eq!(vector::norm2(&device.upload(&[3.0, 4.0])?)?, 5.0);
-/// let large: f64 = vector::norm2(&device.upload(&[3e200, 4e200])?)?; // the squares would overflow
-/// assert!((large / 5e200 - 1.0).abs() < 1e-15);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-///
-/// If the device was lost.
-pub fn norm2<V: Value>(x: &DeviceSlice<V>) -> Result<V, OpError> {
-    x.device()
-        .refuse_in_graph("`vector::norm2` gives its result to the host; `vector::norm2_into` does not")?;
-    let mut result = x.device().uninitialized(1)?;
-    norm2_into(x, &mut result)?;
-    Ok(result.get(0)?)
-}
-
-/// Like [`norm2`], but writes the result to the one element of `result`: the same to the last bit. Runs in
-/// the order of the device's stream; the call does not wait.
-///
-/// # Errors
-///
-/// If `result` is not one element, or on another device; then nothing is written. If there is too little
-/// memory for 3072 elements, or the device was lost.
-pub fn norm2_into<V: Value>(x: &DeviceSlice<V>, result: &mut DeviceSlice<V>) -> Result<(), OpError> {
-    let (device, len) = (x.device(), x.len());
-    check_vector(device, ("result", result), 1)?;
-    if let (Some(x), Some([result])) = (x.host_slice(), result.host_slice_mut()) {
-        *result = cpu::norm2(x);
-        return Ok(());
-    }
-    let blocks = fold::blocks::<Norm<V>>(len);
-    let (launch, finish_launch) = (device.kernel().blocks(blocks)?, device.kernel().blocks(1)?);
-    let mut sums = device.uninitialized(SUMS * blocks)?;
-    let kernel = Norm { x: x.as_global(), sums: sums.as_global_mut(), len: len as u64 };
-    let finish = FinishNorm { sums: sums.as_global(), count: blocks as u32, result: result.as_global_mut() };
-    // SAFETY: the views are of a vector of `len` elements, of three sums per block, at most the number that
-    // one block takes, and of one element, on this device; buffers are freed in the stream's order.
-    unsafe {
-        launch.launch(kernel)?;
-        finish_launch.launch(finish)?;
-    }
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Generalized minimal residuals, and their flexible variant.
 
-use evenpath::{DeviceSlice, DeviceVec, Value};
+use evenpath::{Complex, DeviceSlice, DeviceVec, Scalar};
 
 use super::basis::Basis;
 use super::hessenberg::Hessenberg;
@@ -11,7 +11,7 @@ use crate::scalars::epsilon;
 use crate::work::{Work, axpby};
 use crate::{Breakdown, SolverOptions};
 
-/// Generalized minimal residuals for any square A, restarted after
+/// Generalized minimal residuals for any square A, real or complex, restarted after
 /// [`SolverOptions::with_restart`] steps, with the preconditioner on the right: AM⁻¹u = b, x = M⁻¹u. The residual that
 /// it makes least is thus that of the system, without the preconditioner.
 ///
@@ -20,7 +20,7 @@ use crate::{Breakdown, SolverOptions};
 ///
 /// Sources: Saad and Schultz, SIAM J. Sci. Stat. Comput. 7, 1986; Saad, *Iterative Methods for Sparse Linear Systems*,
 /// 2003, section 9.3.2.
-pub struct Gmres<'a, V: Value> {
+pub struct Gmres<'a, V: Scalar> {
     work: Work<'a, V>,
     options: SolverOptions,
     cycle: Arnoldi<V>,
@@ -30,7 +30,7 @@ pub struct Gmres<'a, V: Value> {
 /// It keeps two vectors for each step.
 ///
 /// Source: Saad, SIAM J. Sci. Comput. 14, 1993.
-pub struct Fgmres<'a, V: Value> {
+pub struct Fgmres<'a, V: Scalar> {
     work: Work<'a, V>,
     options: SolverOptions,
     cycle: Arnoldi<V>,
@@ -40,7 +40,7 @@ solver!(Gmres, "GMRES", |work, options: &SolverOptions| Arnoldi::new(work, optio
 solver!(Fgmres, "FGMRES", |work, options: &SolverOptions| Arnoldi::new(work, options.restart, true));
 
 /// The vectors of the Arnoldi process.
-struct Arnoldi<V: Value> {
+struct Arnoldi<V: Scalar> {
     /// Orthonormal vectors.
     basis: Basis<V>,
     /// The same, preconditioned, of a flexible method.
@@ -51,7 +51,7 @@ struct Arnoldi<V: Value> {
     steps: usize,
 }
 
-impl<V: Value> Arnoldi<V> {
+impl<V: Scalar> Arnoldi<V> {
     fn new(work: &Work<V>, restart: usize, is_flexible: bool) -> Result<Self> {
         // The space has no more dimensions.
         let steps = restart.min(work.global_len()?).max(1);
@@ -97,7 +97,7 @@ impl<V: Value> Arnoldi<V> {
     fn update(
         &mut self,
         work: &mut Work<V>,
-        (scale, y): (f64, &[f64]),
+        (scale, y): (f64, &[Complex<f64>]),
         x: &mut DeviceSlice<V>,
     ) -> Result<()> {
         if let Some(preconditioned) = &mut self.preconditioned {
@@ -116,7 +116,7 @@ enum End {
     Singular,
 }
 
-impl<V: Value> Cycle<V> for Arnoldi<V> {
+impl<V: Scalar> Cycle<V> for Arnoldi<V> {
     fn run(
         &mut self,
         work: &mut Work<V>,

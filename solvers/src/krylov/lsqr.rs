@@ -2,28 +2,28 @@
 
 use std::time::Instant;
 
-use evenpath::{DeviceSlice, DeviceVec, Value};
+use evenpath::{DeviceSlice, DeviceVec, Scalar};
 
 use crate::error::{Result, check_len};
 use crate::work::{Work, axpby, divide};
 use crate::{Identity, LinearOperator, Outcome, Report, SolverOptions};
 
-/// LSQR, for A of any shape and rank: the x of the least ‖b − Ax‖₂, or a solution if there is one. The operator must have its
-/// transpose. There is no preconditioner.
+/// LSQR, for real or complex A of any shape and rank: the x of the least ‖b − Ax‖₂, or a solution if there is one. The operator must have its
+/// conjugate transpose, Aᴴ, which is Aᵀ for real matrices. There is no preconditioner.
 ///
 /// It ends with [`Outcome::Converged`] if ‖b − Ax‖₂ is within the tolerance, and with [`Outcome::LeastSquares`] if
-/// ‖Aᵀr‖₂ ≤ `relative`·‖A‖·‖r‖₂ for r = b − Ax, with an estimate of ‖A‖ in the Frobenius norm. Both are checked for the x
-/// that is returned. [`Report::residual`] is always ‖b − Ax‖₂ / ‖b‖₂. A step has one product with A and one with Aᵀ, and waits
+/// ‖Aᴴr‖₂ ≤ `relative`·‖A‖·‖r‖₂ for r = b − Ax, with an estimate of ‖A‖ in the Frobenius norm. Both are checked for the x
+/// that is returned. [`Report::residual`] is always ‖b − Ax‖₂ / ‖b‖₂. A step has one product with A and one with Aᴴ, and waits
 /// for the device twice.
 ///
 /// Source: Paige and Saunders, ACM Trans. Math. Softw. 8, 1982.
-pub struct Lsqr<'a, V: Value> {
+pub struct Lsqr<'a, V: Scalar> {
     work: Work<'a, V>,
     options: SolverOptions,
     vectors: Vectors<V>,
 }
 
-struct Vectors<V: Value> {
+struct Vectors<V: Scalar> {
     /// Of the rows.
     u: DeviceVec<V>,
     av: DeviceVec<V>,
@@ -33,7 +33,7 @@ struct Vectors<V: Value> {
     w: DeviceVec<V>,
 }
 
-impl<'a, V: Value> Lsqr<'a, V> {
+impl<'a, V: Scalar> Lsqr<'a, V> {
     /// Allocates the vectors of the method.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ impl<'a, V: Value> Lsqr<'a, V> {
                 break Outcome::Converged;
             }
             divide(&mut vectors.u, residual)?;
-            work.apply_transposed(&vectors.u, &mut vectors.v)?;
+            work.apply_adjoint(&vectors.u, &mut vectors.v)?;
             let slope = work.norm2(&vectors.v)?;
             if let Some(outcome) = state.ended([residual, slope], before) {
                 break outcome;
@@ -108,7 +108,7 @@ struct State<'o> {
     limit: f64,
     options: &'o SolverOptions,
     history: Vec<f64>,
-    /// The least residual and ‖Aᵀr‖ / ‖r‖, and the step after which one of them became less.
+    /// The least residual and ‖Aᴴr‖ / ‖r‖, and the step after which one of them became less.
     best: [f64; 2],
     best_step: usize,
     /// The estimate of ‖A‖.
@@ -132,7 +132,7 @@ impl<'o> State<'o> {
         self.history.len() > self.best_step + self.options.stagnation_steps
     }
 
-    /// Records a step: the residual, and ‖Aᵀr‖ / ‖r‖. Returns whether the steps end here.
+    /// Records a step: the residual, and ‖Aᴴr‖ / ‖r‖. Returns whether the steps end here.
     fn push(&mut self, residual: f64, slope: f64) -> bool {
         self.history.push(residual);
         for (best, value) in self.best.iter_mut().zip([residual, slope]) {
@@ -164,8 +164,8 @@ impl<'o> State<'o> {
     }
 }
 
-impl<V: Value> Vectors<V> {
-    /// Does steps from a residual, of norm `beta`, whose direction is u. v is Aᵀu, of norm `alpha`.
+impl<V: Scalar> Vectors<V> {
+    /// Does steps from a residual, of norm `beta`, whose direction is u. v is Aᴴu, of norm `alpha`.
     fn run(
         &mut self,
         work: &mut Work<V>,
@@ -179,13 +179,13 @@ impl<V: Value> Vectors<V> {
         let (mut alpha, mut rho_bar, mut phi_bar) = (alpha, alpha, beta);
         state.norm = alpha;
         loop {
-            // u = (Av − αu) / β, v = (Aᵀu − βv) / α
+            // u = (Av − αu) / β, v = (Aᴴu − βv) / α
             work.apply(v, av)?;
             axpby(1.0, av, -alpha, u)?;
             let beta = work.norm2(u)?;
             if beta > 0.0 {
                 divide(u, beta)?;
-                work.apply_transposed(u, atu)?;
+                work.apply_adjoint(u, atu)?;
                 axpby(1.0, atu, -beta, v)?;
                 alpha = work.norm2(v)?;
             }

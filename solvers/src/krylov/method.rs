@@ -3,14 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use evenpath::{DeviceSlice, Value};
+use evenpath::{DeviceSlice, Scalar};
 
 use super::{BiCgStab, Cg, Fgmres, Gmres, Lsqr, Minres, PipelinedCg};
 use crate::error::{Error, Result};
 use crate::{LinearOperator, Preconditioner, Report, SolverOptions};
 
 /// A solver of Ax = b, whatever its method.
-pub trait Solver<V: Value> {
+pub trait Solver<V: Scalar> {
     /// Solves Ax = b from the guess `x`, as often as needed. For an A of m rows and n columns, `b` has m elements and `x`
     /// has n.
     ///
@@ -61,7 +61,7 @@ macro_rules! methods {
             /// # Errors
             ///
             /// If the operator is not square, except for [`Lsqr`], an option is out of range, or there is too little memory.
-            pub fn solver<'a, V: Value>(
+            pub fn solver<'a, V: Scalar>(
                 self,
                 operator: &'a dyn LinearOperator<V>,
                 preconditioner: &'a dyn Preconditioner<V>,
@@ -71,7 +71,7 @@ macro_rules! methods {
             }
         }
 
-        $(impl<V: Value> Solver<V> for $method<'_, V> {
+        $(impl<V: Scalar> Solver<V> for $method<'_, V> {
             fn solve(&mut self, b: &DeviceSlice<V>, x: &mut DeviceSlice<V>) -> Result<Report> {
                 Self::solve(self, b, x)
             }
@@ -79,11 +79,11 @@ macro_rules! methods {
     };
 }
 methods! {
-    /// `cg`: [`Cg`], for symmetric positive definite matrices.
+    /// `cg`: [`Cg`], for symmetric positive definite matrices, or Hermitian ones.
     Cg = "cg" by Cg::new,
     /// `pipelined-cg`: [`PipelinedCg`], for the same.
     PipelinedCg = "pipelined-cg" by PipelinedCg::new,
-    /// `minres`: [`Minres`], for symmetric matrices.
+    /// `minres`: [`Minres`], for symmetric or Hermitian matrices.
     Minres = "minres" by Minres::new,
     /// `bicgstab`: [`BiCgStab`].
     BiCgStab = "bicgstab" by BiCgStab::new,
@@ -95,7 +95,7 @@ methods! {
     Lsqr = "lsqr" by lsqr,
 }
 
-fn lsqr<'a, V: Value>(
+fn lsqr<'a, V: Scalar>(
     operator: &'a dyn LinearOperator<V>,
     _preconditioner: &'a dyn Preconditioner<V>,
     options: SolverOptions,

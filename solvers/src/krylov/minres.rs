@@ -1,6 +1,6 @@
 //! Minimal residuals.
 
-use evenpath::{DeviceSlice, DeviceVec, Value};
+use evenpath::{DeviceSlice, DeviceVec, Scalar};
 
 use super::solver::solver;
 use crate::driver::{Cycle, Progress};
@@ -9,7 +9,7 @@ use crate::scalars::epsilon;
 use crate::work::{Work, axpby, divide};
 use crate::{Breakdown, SolverOptions};
 
-/// Minimal residuals for symmetric A, also indefinite, and symmetric positive definite M.
+/// Minimal residuals for symmetric A, also indefinite, and symmetric positive definite M; complex ones are Hermitian.
 ///
 /// The residual is least in the norm of M⁻¹. Its 2-norm, by which a solve ends, is that of a vector updated in each step.
 /// Singular A are allowed: x is a solution if there is one. Otherwise the steps end with
@@ -17,13 +17,13 @@ use crate::{Breakdown, SolverOptions};
 ///
 /// Sources: Paige and Saunders, SIAM J. Numer. Anal. 12, 1975; Elman, Silvester and Wathen, *Finite Elements and Fast
 /// Iterative Solvers*, 2005, algorithm 6.1.
-pub struct Minres<'a, V: Value> {
+pub struct Minres<'a, V: Scalar> {
     work: Work<'a, V>,
     options: SolverOptions,
     cycle: Vectors<V>,
 }
 
-struct Vectors<V: Value> {
+struct Vectors<V: Scalar> {
     /// Vectors of the Lanczos process, times their γ: the next to last, and the last.
     v: [DeviceVec<V>; 2],
     /// The last one, preconditioned.
@@ -82,7 +82,7 @@ impl Recurrence {
     }
 }
 
-impl<V: Value> Vectors<V> {
+impl<V: Scalar> Vectors<V> {
     fn new(work: &Work<V>, _: &SolverOptions) -> Result<Self> {
         Ok(Self {
             v: [work.zeros()?, work.zeros()?],
@@ -120,7 +120,7 @@ impl<V: Value> Vectors<V> {
     }
 }
 
-impl<V: Value> Cycle<V> for Vectors<V> {
+impl<V: Scalar> Cycle<V> for Vectors<V> {
     fn run(
         &mut self,
         work: &mut Work<V>,

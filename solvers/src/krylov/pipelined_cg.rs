@@ -1,6 +1,6 @@
 //! Conjugate gradients with one wait per step.
 
-use evenpath::{DeviceSlice, DeviceVec, Value};
+use evenpath::{DeviceSlice, DeviceVec, Scalar};
 
 use super::solver::solver;
 use crate::driver::{Cycle, Progress};
@@ -9,21 +9,22 @@ use crate::scalars::Scalars;
 use crate::work::{Work, axpby};
 use crate::{Breakdown, SolverOptions};
 
-/// Pipelined conjugate gradients, for symmetric positive definite A and M: the inner products of a step are computed
-/// beside the next product with A, and the host reads them at once. Over many ranks they are one sum.
+/// Pipelined conjugate gradients, for symmetric positive definite A and M, or Hermitian ones of complex numbers: the inner
+/// products of a step are computed beside the next product with A, and the host reads them at once. Over many ranks they are
+/// one sum.
 ///
 /// It has four more vectors than [`Cg`](crate::Cg), and updates them in each step. Their rounding errors grow, so they are
 /// computed anew every 50 steps, with three more products.
 ///
 /// Source: Ghysels and Vanroose, Parallel Computing 40, 2014, algorithm 4.
-pub struct PipelinedCg<'a, V: Value> {
+pub struct PipelinedCg<'a, V: Scalar> {
     work: Work<'a, V>,
     options: SolverOptions,
     cycle: Vectors<V>,
 }
 
 /// Vectors as in the publication; each is M⁻¹ or A times the one before: r, u, w, m, n and p, s, q, z.
-struct Vectors<V: Value> {
+struct Vectors<V: Scalar> {
     u: DeviceVec<V>,
     w: DeviceVec<V>,
     m: DeviceVec<V>,
@@ -40,7 +41,7 @@ const REPLACEMENT_STEPS: usize = 50;
 
 solver!(PipelinedCg, "pipelined CG", Vectors::new);
 
-impl<V: Value> Vectors<V> {
+impl<V: Scalar> Vectors<V> {
     fn new(work: &Work<V>, _: &SolverOptions) -> Result<Self> {
         Ok(Self {
             u: work.zeros()?,
@@ -103,7 +104,7 @@ impl<V: Value> Vectors<V> {
     }
 }
 
-impl<V: Value> Cycle<V> for Vectors<V> {
+impl<V: Scalar> Cycle<V> for Vectors<V> {
     fn run(
         &mut self,
         work: &mut Work<V>,

@@ -4,7 +4,7 @@
 /// of the others.
 macro_rules! solver {
     ($solver:ident, $name:literal, $cycle:expr) => {
-        impl<'a, V: Value> $solver<'a, V> {
+        impl<'a, V: Scalar> $solver<'a, V> {
             /// Allocates the vectors of the method.
             ///
             /// # Errors

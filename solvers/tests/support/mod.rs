@@ -1,10 +1,11 @@
 //! Matrices, and a check of solutions that uses nothing of the library but the matrix.
 
+pub(crate) mod complex;
 mod dense;
 pub(crate) mod problems;
 mod systems;
 
-use evenpath::{Csr, Device, Value};
+use evenpath::{Csr, Device, Scalar, Value};
 use evenpath_solvers::{CsrOperator, Identity, Method, Preconditioner, Report, SolverOptions};
 
 pub(crate) use dense::{dense, solve_dense};
@@ -54,7 +55,7 @@ pub(crate) fn check_solution<V: Value>(a: &Csr<V>, x: &[V], b: &[V], tolerance: 
 }
 
 /// A solve by a method on a device, from zero, without a preconditioner. Returns the report and x.
-pub(crate) fn run<V: Value>(
+pub(crate) fn run<V: Scalar>(
     device: &Device,
     method: Method,
     (a, b): (&Csr<V>, &[V]),
@@ -64,7 +65,7 @@ pub(crate) fn run<V: Value>(
 }
 
 /// [`run`] from a guess, with a preconditioner.
-pub(crate) fn run_from<V: Value>(
+pub(crate) fn run_from<V: Scalar>(
     device: &Device,
     method: Method,
     (a, b, guess): (&Csr<V>, &[V], &[V]),

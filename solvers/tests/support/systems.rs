@@ -1,6 +1,6 @@
 //! Matrices of each kind that methods are for, and an operator without a matrix.
 
-use evenpath::{Csr, Device, DeviceSlice, Value};
+use evenpath::{Csr, Device, DeviceSlice, Scalar, Value};
 use evenpath_solvers::{LinearOperator, Result};
 
 /// A matrix with the given elements; zeros are not stored.
@@ -84,7 +84,7 @@ pub(crate) struct UserOperator {
     pub(crate) len: usize,
 }
 
-impl<V: Value> LinearOperator<V> for UserOperator {
+impl<V: Scalar> LinearOperator<V> for UserOperator {
     fn device(&self) -> &Device {
         &self.device
     }
@@ -98,7 +98,7 @@ impl<V: Value> LinearOperator<V> for UserOperator {
     }
 
     fn apply(&self, x: &DeviceSlice<V>, y: &mut DeviceSlice<V>) -> Result<()> {
-        Ok(evenpath::vector::axpby(V::from_f64(2.0), x, V::ZERO, y)?)
+        Ok(evenpath::vector::axpby(V::ONE + V::ONE, x, V::ZERO, y)?)
     }
 
     fn apply_transposed(&self, x: &DeviceSlice<V>, y: &mut DeviceSlice<V>) -> Result<()> {

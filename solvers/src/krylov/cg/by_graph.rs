@@ -3,17 +3,17 @@
 use std::ops::ControlFlow;
 
 use evenpath::cg::{CgDirection, CgScalars, CgSteps};
-use evenpath::device::Graph;
-use evenpath::{DeviceSlice, DeviceVec, Value};
+use evenpath::device::{DeviceView, Graph};
+use evenpath::{DeviceSlice, DeviceVec, RealStorage, Scalar, Value};
 
 use crate::driver::{Cycle, Progress};
 use crate::error::{Error, Result};
 use crate::work::Work;
 use crate::{Breakdown, LinearOperator, Preconditioner};
 
-/// The vectors of the method, which a graph owns.
-struct State<V: Value> {
-    steps: CgSteps<V>,
+/// The vectors of the method, which a graph owns. The updates have real factors, and are of the parts of complex vectors.
+struct State<V: Scalar> {
+    steps: CgSteps<V::Real>,
     x: DeviceVec<V>,
     /// The residual, divided by its norm at the start.
     r: DeviceVec<V>,
@@ -25,27 +25,39 @@ struct State<V: Value> {
 
 /// The operands of a step.
 #[derive(Clone, Copy)]
-struct System<'a, V: Value> {
+struct System<'a, V: Scalar> {
     operator: &'a dyn LinearOperator<V>,
     preconditioner: &'a dyn Preconditioner<V>,
 }
 
-impl<V: Value> System<'_, V> {
+impl<'a, V: Scalar> System<'a, V> {
+    /// The diagonal of M⁻¹ that the updates multiply by: that of a real one.
+    fn inverse(self) -> Option<DeviceView<'a, V::Real>> {
+        let inverse = self.preconditioner.diagonal().filter(|_| !V::IS_COMPLEX);
+        inverse.map(DeviceSlice::as_parts)
+    }
+
     /// Does a step, without the host.
     fn step(self, step: usize, state: &mut State<V>) -> Result<()> {
         let State { steps, x, r, p, ap, z } = state;
         self.operator.apply(p, ap)?;
-        let inverse = self.preconditioner.diagonal();
-        steps.update_residual(step, (p, ap), inverse, r)?;
-        let direction = match (inverse, z) {
-            (Some(inverse), _) => CgDirection::Scaled { r, inverse },
-            (None, Some(z)) => {
-                self.preconditioner.apply(r, z)?;
-                CgDirection::Vector { r, z }
-            }
-            (None, None) => CgDirection::Residual(r),
+        let inverse = self.inverse();
+        steps.update_residual(
+            step,
+            (&p.as_parts(), &ap.as_parts()),
+            inverse.as_deref(),
+            &mut r.as_parts_mut(),
+        )?;
+        if let (None, Some(z)) = (&inverse, &mut *z) {
+            self.preconditioner.apply(r, z)?;
+        }
+        let (r, z) = (r.as_parts(), z.as_ref().map(|z| z.as_parts()));
+        let direction = match (&inverse, &z) {
+            (Some(inverse), _) => CgDirection::Scaled { r: &r, inverse },
+            (None, Some(z)) => CgDirection::Vector { r: &r, z },
+            (None, None) => CgDirection::Residual(&r),
         };
-        Ok(steps.update_direction(step, direction, p, x)?)
+        Ok(steps.update_direction(step, direction, &mut p.as_parts_mut(), &mut x.as_parts_mut())?)
     }
 
     /// Does steps from the first that has scalars, after the last that had.
@@ -55,18 +67,18 @@ impl<V: Value> System<'_, V> {
     }
 }
 
-pub(super) struct GraphSteps<'a, V: Value> {
+pub(super) struct GraphSteps<'a, V: Scalar> {
     system: System<'a, V>,
     graph: Graph<'a, State<V>, Error>,
     /// Number of steps of the graph.
     len: usize,
 }
 
-impl<'a, V: Value> GraphSteps<'a, V> {
+impl<'a, V: Scalar> GraphSteps<'a, V> {
     pub(super) fn new(work: &Work<'a, V>, len: usize) -> Result<Self> {
         let system = System { operator: work.operator, preconditioner: work.preconditioner };
         let steps = CgSteps::new(work.device(), len)?;
-        let z = if system.preconditioner.diagonal().is_some() { None } else { Some(work.zeros()?) };
+        let z = if system.inverse().is_some() { None } else { Some(work.zeros()?) };
         let mut state =
             State { steps, x: work.zeros()?, r: work.zeros()?, p: work.zeros()?, ap: work.zeros()?, z };
         // Outside a graph once, since plans may allocate in their first run.
@@ -76,7 +88,7 @@ impl<'a, V: Value> GraphSteps<'a, V> {
     }
 
     /// Does `count` steps, at most those of the graph. Returns their scalars, and those after the last.
-    fn advance(&mut self, count: usize) -> Result<Vec<CgScalars<V>>> {
+    fn advance(&mut self, count: usize) -> Result<Vec<CgScalars<V::Real>>> {
         if count == self.len {
             self.graph.launch()?;
         } else {
@@ -88,7 +100,7 @@ impl<'a, V: Value> GraphSteps<'a, V> {
     }
 }
 
-impl<V: Value> Cycle<V> for GraphSteps<'_, V> {
+impl<V: Scalar> Cycle<V> for GraphSteps<'_, V> {
     fn run(
         &mut self,
         work: &mut Work<V>,
@@ -106,7 +118,7 @@ impl<V: Value> Cycle<V> for GraphSteps<'_, V> {
         if rz <= 0.0 {
             return Ok(Some(Breakdown::IndefinitePreconditioner));
         }
-        let [rz, rr, device_limit, scale] = [rz, rr, limit, norm].map(V::from_f64);
+        let [rz, rr, device_limit, scale] = [rz, rr, limit, norm].map(V::Real::from_f64);
         state.steps.begin(rz, rr, device_limit, scale)?;
         let limits = Limits { norm, of_norm: progress.limit(), of_square: device_limit.to_f64() };
         let end = loop {

@@ -1,25 +1,25 @@
 //! Conjugate gradients whose scalars the host computes: for operators that wait, and to measure their parts.
 
-use evenpath::{DeviceSlice, DeviceVec, Value};
+use evenpath::{DeviceSlice, DeviceVec, Scalar};
 
 use crate::Breakdown;
 use crate::driver::{Cycle, Progress};
 use crate::error::Result;
 use crate::work::{Work, axpby};
 
-pub(super) struct HostSteps<V: Value> {
+pub(super) struct HostSteps<V: Scalar> {
     z: DeviceVec<V>,
     p: DeviceVec<V>,
     ap: DeviceVec<V>,
 }
 
-impl<V: Value> HostSteps<V> {
+impl<V: Scalar> HostSteps<V> {
     pub(super) fn new(work: &Work<V>) -> Result<Self> {
         Ok(Self { z: work.zeros()?, p: work.zeros()?, ap: work.zeros()? })
     }
 }
 
-impl<V: Value> Cycle<V> for HostSteps<V> {
+impl<V: Scalar> Cycle<V> for HostSteps<V> {
     fn run(
         &mut self,
         work: &mut Work<V>,

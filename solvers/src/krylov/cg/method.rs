@@ -1,6 +1,6 @@
 //! The solver.
 
-use evenpath::{DeviceSlice, Value};
+use evenpath::{DeviceSlice, Scalar};
 
 use super::by_graph::GraphSteps;
 use super::by_host::HostSteps;
@@ -10,13 +10,13 @@ use crate::error::Result;
 use crate::krylov::solver::solver;
 use crate::work::Work;
 
-/// Preconditioned conjugate gradients, for symmetric positive definite A and M.
+/// Preconditioned conjugate gradients, for symmetric positive definite A and M, or Hermitian ones of complex numbers.
 ///
 /// Where the operator and the preconditioner [can be captured](crate::LinearOperator::can_capture), the steps between two looks
-/// at the residual are one graph. With a [diagonal](crate::Preconditioner::diagonal) M a step is the product and three launches.
+/// at the residual are one graph. With a real [diagonal](crate::Preconditioner::diagonal) M a step is the product and three launches.
 ///
 /// Source: Hestenes and Stiefel, J. Res. Nat. Bur. Standards 49, 1952.
-pub struct Cg<'a, V: Value> {
+pub struct Cg<'a, V: Scalar> {
     work: Work<'a, V>,
     options: SolverOptions,
     cycle: Box<dyn Cycle<V> + 'a>,
@@ -25,7 +25,7 @@ pub struct Cg<'a, V: Value> {
 solver!(Cg, "CG", cycle);
 
 /// Steps as graphs where that is possible, and else by the host.
-fn cycle<'a, V: Value>(work: &Work<'a, V>, options: &SolverOptions) -> Result<Box<dyn Cycle<V> + 'a>> {
+fn cycle<'a, V: Scalar>(work: &Work<'a, V>, options: &SolverOptions) -> Result<Box<dyn Cycle<V> + 'a>> {
     let can_capture =
         work.operator.can_capture() && work.preconditioner.can_capture() && !options.is_profiled;
     Ok(if can_capture {
