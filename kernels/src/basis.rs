@@ -1,5 +1,6 @@
 //! Products with the leading columns of a dense matrix that has many rows and few columns: the bases of Krylov methods.
 
+use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Global, GlobalMut};
 
 use crate::block::reduce::BlockReduce;
@@ -74,7 +75,10 @@ kernel! {
     }
     shared: BlockReduce::<V, BLOCK>::BYTES;
     body: FinishColumnDots::finish::<BLOCK>;
-    entry: basis_finish_dots_{V} in basis: V in [f32, f64], 256 x 1;
+    entries: {
+        basis_finish_dots_{V} in basis: V in [f32, f64], 256 x 1;
+        basis_finish_dots_{V} in dot_complex: V in [Complex<f32> as c32, Complex<f64> as c64], 256 x 1;
+    }
 }
 
 impl<V: Arithmetic> FinishColumnDots<V> {
@@ -116,7 +120,10 @@ kernel! {
     }
     shared: 0;
     body: AddColumns::add_columns::<BLOCK>;
-    entry: basis_add_columns_{V} in basis: V in [f32, f64], 256 x 1;
+    entries: {
+        basis_add_columns_{V} in basis: V in [f32, f64], 256 x 1;
+        basis_add_columns_{V} in dot_complex: V in [Complex<f32> as c32, Complex<f64> as c64], 256 x 1;
+    }
 }
 
 /// Columns that a thread of [`AddColumns`] loads before it adds any.

@@ -16,6 +16,7 @@ pub mod block;
 pub mod bsr;
 pub mod cg;
 pub mod complex;
+pub mod complex_dots;
 pub mod convert;
 pub mod coo;
 pub mod csr_columns;

@@ -185,7 +185,10 @@ kernel! {
     }
     shared: 0;
     body: MultiplyElements::multiply_elements::<BLOCK>;
-    entry: vector_multiply_{V} in vector: V in [f32, f64], 256 x 1;
+    entries: {
+        vector_multiply_{V} in vector: V in [f32, f64], 256 x 1;
+        vector_multiply_{V} in dot_complex: V in [Complex<f32> as c32, Complex<f64> as c64], 256 x 1;
+    }
 }
 
 impl<V: Arithmetic> MultiplyElements<V> {
@@ -334,7 +337,10 @@ kernel! {
     }
     shared: BlockReduce::<V, BLOCK>::BYTES;
     body: FinishDot::finish::<BLOCK, ITEMS>;
-    entry: vector_finish_dot_{V} in vector: V in [f32, f64], 256 x 4;
+    entries: {
+        vector_finish_dot_{V} in vector: V in [f32, f64], 256 x 4;
+        vector_finish_dot_{V} in dot_complex: V in [Complex<f32> as c32, Complex<f64> as c64], 256 x 4;
+    }
 }
 
 impl<V: Arithmetic> FinishDot<V> {
