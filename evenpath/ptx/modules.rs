@@ -26,6 +26,7 @@ pub(crate) static TARGETS: &[(u32, &[Module])] = &[
         ("csr_rows_c64", include_bytes!(concat!(env!("OUT_DIR"), "/ptx/sm_75/csr_rows_c64.deflate"))),
         ("diagonal", include_bytes!(concat!(env!("OUT_DIR"), "/ptx/sm_75/diagonal.deflate"))),
         ("diagonal_complex", include_bytes!(concat!(env!("OUT_DIR"), "/ptx/sm_75/diagonal_complex.deflate"))),
+        ("dot_complex", include_bytes!(concat!(env!("OUT_DIR"), "/ptx/sm_75/dot_complex.deflate"))),
         ("ell_block_sizes", include_bytes!(concat!(env!("OUT_DIR"), "/ptx/sm_75/ell_block_sizes.deflate"))),
         ("ell_c32", include_bytes!(concat!(env!("OUT_DIR"), "/ptx/sm_75/ell_c32.deflate"))),
         ("ell_c64", include_bytes!(concat!(env!("OUT_DIR"), "/ptx/sm_75/ell_c64.deflate"))),
