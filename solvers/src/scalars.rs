@@ -69,6 +69,11 @@ impl<V: Value> Batch<'_, V> {
     }
 }
 
+/// The least positive number of the type that is not subnormal.
+pub(crate) fn min_positive<V: Value>() -> f64 {
+    if size_of::<V>() == size_of::<f32>() { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE }
+}
+
 /// The distance from 1 to the next number of the type.
 pub(crate) fn epsilon<V: Value>() -> f64 {
     if size_of::<V>() == size_of::<f32>() { f64::from(f32::EPSILON) } else { f64::EPSILON }

@@ -11,7 +11,7 @@ use super::cycle::{Hierarchy, Work};
 use super::filtered::Filtered;
 use super::info::{AmgInfo, AmgLevelInfo, Part, Stopwatch};
 use super::level::{Analysis, Level};
-use super::options::AmgOptions;
+use super::options::{AmgCycle, AmgOptions};
 use super::prolongation::Prolongation;
 use super::seeds::Seeds;
 use super::strength::strong_couplings;
@@ -26,7 +26,7 @@ use crate::work::copied;
 ///
 /// It is set up on the device. The same matrix gives the same bits in every run, and the same aggregates on every device as long as
 /// no strong coupling is within rounding of the threshold. A cycle does not wait for the device, and is symmetric, so that it
-/// suits [`Cg`](crate::Cg).
+/// suits [`Cg`](crate::Cg); except for [`AmgCycle::K`], which only flexible methods take.
 ///
 /// ```
 /// use evenpath::{Csr, Device};
@@ -110,7 +110,7 @@ impl<V: Value> SmoothedAggregation<V> {
         let mut stopwatch = Stopwatch::start(device)?;
         let seeds = Seeds::new(device, rows)?;
         let hierarchy = build(a, near_null, &options, &seeds, &mut stopwatch)?;
-        let work = Mutex::new(hierarchy.work(device)?);
+        let work = Mutex::new(hierarchy.work(device, options.cycle)?);
         stopwatch.end(Part::Plans)?;
         Ok(Self { options, hierarchy, signs: seeds.signs, stopwatch, work })
     }
@@ -179,6 +179,10 @@ impl<V: Value> Preconditioner<V> for SmoothedAggregation<V> {
 
     fn can_capture(&self) -> bool {
         true
+    }
+
+    fn is_linear(&self) -> bool {
+        !matches!(self.options.cycle, AmgCycle::K { .. })
     }
 }
 

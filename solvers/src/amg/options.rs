@@ -1,5 +1,6 @@
 //! Options of algebraic multigrid.
 
+use super::krylov::MAX_STEPS;
 use crate::error::{Error, Result};
 
 /// Maximum number of rows that a coarsest matrix may have to be inverted.
@@ -20,6 +21,13 @@ pub enum AmgSmoother {
         /// Degree of the polynomial, the number of products with A.
         degree: usize,
     },
+    /// Symmetric Gauss–Seidel by colors, [`MulticolorGaussSeidel`](crate::MulticolorGaussSeidel): a sweep forward and one backward. On a GPU it
+    /// takes two launches a color and level, on the coarse levels too, and wins where the polynomials of the diagonal
+    /// smooth badly.
+    GaussSeidel {
+        /// Number of symmetric sweeps.
+        sweeps: usize,
+    },
 }
 
 /// Order in which a cycle visits the levels.
@@ -29,6 +37,18 @@ pub enum AmgCycle {
     V,
     /// Two coarse corrections on every level.
     W,
+    /// Steps of flexible conjugate gradients on every coarse level but the coarsest, each with a cycle of the levels below it as the
+    /// preconditioner. Where V-cycles take more steps the more levels there are, K-cycles take about as many as with two levels.
+    ///
+    /// With two steps a cycle does the work of a [`W`](Self::W)-cycle and a few vector operations more. It does not wait for the
+    /// device. It is not linear, so that the outer method must be flexible: [`Fgmres`](crate::Fgmres), or
+    /// [`Cg`](crate::Cg) with [`SolverOptions::with_flexible`](crate::SolverOptions::with_flexible). Others refuse it.
+    ///
+    /// Source: Notay, Vassilevski, Numer. Linear Algebra Appl. 15, 2008.
+    K {
+        /// Number of steps, 1 or 2.
+        steps: usize,
+    },
 }
 
 /// Options of [`SmoothedAggregation`](crate::SmoothedAggregation).
@@ -124,9 +144,17 @@ impl AmgOptions {
         if self.max_coarse > MAX_INVERTED {
             return refuse("max_coarse", self.max_coarse.to_string(), "2000 at most");
         }
+        if let AmgCycle::K { steps } = self.cycle
+            && !(1..=MAX_STEPS).contains(&steps)
+        {
+            return refuse("the number of steps of a K-cycle", steps.to_string(), "1 or 2");
+        }
         match self.smoother {
             AmgSmoother::Jacobi { steps: 0 } => {
                 refuse("the number of Jacobi steps", "0".into(), "at least 1")
+            }
+            AmgSmoother::GaussSeidel { sweeps: 0 } => {
+                refuse("the number of Gauss–Seidel sweeps", "0".into(), "at least 1")
             }
             AmgSmoother::Chebyshev { degree: 0 } => refuse("the Chebyshev degree", "0".into(), "at least 1"),
             _ => Ok(()),
