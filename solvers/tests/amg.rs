@@ -90,7 +90,8 @@ fn coefficients_with_jumps_and_anisotropy_converge() {
         let strong_only = deep().with_strength(0.1);
         let filtered = steps(device, &layers, strong_only, 1e-8);
         let unfiltered = steps(device, &layers, strong_only.with_filtered_prolongation(false), 1e-8);
-        let all = steps(device, &layers, deep(), 1e-8);
+        let all = steps(device, &layers, deep().with_strength(0.0), 1e-8);
+        assert!(steps(device, &layers, deep(), 1e-8) <= 14);
         assert!(filtered <= 12 && unfiltered <= 12 && all > 15, "{filtered}, {unfiltered}, {all}");
     }
 }
@@ -179,8 +180,7 @@ fn k_cycle(steps: usize) -> AmgOptions {
 fn k_cycles_take_fewer_steps_than_v_cycles() {
     for under_test in devices() {
         let device = &under_test.device;
-        // Every coupling is strong, so that the aggregates ignore the anisotropy.
-        let a = poisson::<f64>(&[32, 33], &[1.0, 0.01]);
+        let a = poisson::<f64>(&[48, 44], &[1.0, 0.001]);
         let b = vector(a.nrows());
         let (on_device, of_b) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
         let operator = CsrOperator::new(&on_device).unwrap();
@@ -197,7 +197,7 @@ fn k_cycles_take_fewer_steps_than_v_cycles() {
             (report.steps, x)
         };
         let [v, one, two] = [deep(), k_cycle(1), k_cycle(2)].map(|options| solve(options, Method::Cg).0);
-        assert!(two < v && two <= one && one <= v + 2, "{device}: V {v}, K of one step {one}, of two {two}");
+        assert!(two < v && two <= one && one <= v + 1, "{device}: V {v}, K of one step {one}, of two {two}");
         assert!(solve(k_cycle(2), Method::Fgmres).0 <= two + 1);
         assert_eq!(solve(k_cycle(2), Method::Cg), solve(k_cycle(2), Method::Cg), "{device}");
     }
@@ -303,8 +303,9 @@ fn new_values_give_the_bits_of_a_new_set_up() {
         let (one, two) = (poisson::<f64>(&[16, 15], &[1.0, 1e-3]), poisson(&[16, 15], &[3.0, 1e-2]));
         let (one, two) = (device.upload(&one).unwrap(), device.upload(&two).unwrap());
         // Both have the same strong couplings, for the second options on the finest level.
-        let colored = deep().with_smoother(AmgSmoother::GaussSeidel { sweeps: 1 });
-        for options in [deep(), colored, deep().with_strength(0.1).with_max_levels(2)] {
+        let all_strong = deep().with_strength(0.0);
+        let colored = all_strong.with_smoother(AmgSmoother::GaussSeidel { sweeps: 1 });
+        for options in [all_strong, colored, deep().with_strength(0.1).with_max_levels(2)] {
             let mut multigrid = SmoothedAggregation::new(&one, options).unwrap();
             let r = vector(one.nrows());
             let before = applied(&device, &multigrid, &r);

@@ -209,7 +209,7 @@ fn build<V: Value>(
         if level.a.nrows() <= options.max_coarse || levels.len() == options.max_levels {
             break;
         }
-        let couplings = strong_couplings(&scaled, options.strength, block_size)?;
+        let (couplings, has_weak) = strong_couplings(&scaled, options.strength, block_size)?;
         drop(scaled);
         let aggregates = aggregate(&couplings, &seeds.priorities)?;
         stopwatch.end(Part::Aggregates)?;
@@ -219,7 +219,7 @@ fn build<V: Value>(
         }
         let Tentative { prolongation, coarse_near_null } =
             Tentative::new(&aggregates, block_size, &near_null)?;
-        let is_filtered = options.is_filtered && options.strength > 0.0;
+        let is_filtered = options.is_filtered && options.strength > 0.0 && has_weak;
         let filtered = is_filtered.then(|| Filtered::new(&level.a, &couplings, block_size)).transpose()?;
         let spectrum = level.analysis.spectrum(&seeds.signs);
         let prolongation = Prolongation::new(&level.a, filtered, &prolongation, &spectrum)?;

@@ -6,6 +6,10 @@ use crate::error::{Error, Result};
 /// Maximum number of rows that a coarsest matrix may have to be inverted.
 const MAX_INVERTED: usize = 2000;
 
+/// Default threshold of strong couplings. It is below the couplings of stencils, 1/32 for 27 points, and above those across jumps of
+/// coefficients and strong anisotropy, over which an aggregate must not reach.
+const DEFAULT_STRENGTH: f64 = 0.02;
+
 /// Smoother of a multigrid cycle, before and after each coarse correction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AmgSmoother {
@@ -64,11 +68,11 @@ pub struct AmgOptions {
 }
 
 impl Default for AmgOptions {
-    /// All couplings are strong; at most 20 levels; a coarsest matrix of 200 rows at most; V-cycles with Chebyshev polynomials of
+    /// Couplings above 0.02 are strong; at most 20 levels; a coarsest matrix of 200 rows at most; V-cycles with Chebyshev polynomials of
     /// degree 2.
     fn default() -> Self {
         Self {
-            strength: 0.0,
+            strength: DEFAULT_STRENGTH,
             is_filtered: true,
             block_size: 1,
             max_levels: 20,
@@ -80,15 +84,15 @@ impl Default for AmgOptions {
 }
 
 impl AmgOptions {
-    /// Sets the threshold θ of strong couplings: |aᵢⱼ|² > θ² |aᵢᵢ aⱼⱼ|. It is at least 0 and less than 1. Anisotropic problems need
-    /// one such as 0.1.
+    /// Sets the threshold θ of strong couplings: |aᵢⱼ|² > θ² |aᵢᵢ aⱼⱼ|. It is at least 0 and less than 1. The default is 0.02; with
+    /// 0 all couplings are strong. Anisotropic problems may need more, such as 0.1.
     #[must_use]
     pub fn with_strength(self, threshold: f64) -> Self {
         Self { strength: threshold, ..self }
     }
 
     /// Adds weak couplings to the diagonal before the prolongation is smoothed, which keeps coarse matrices sparse. This is the
-    /// default; it changes nothing where the threshold is 0.
+    /// default; it changes nothing where all couplings are strong.
     #[must_use]
     pub fn with_filtered_prolongation(self, is_filtered: bool) -> Self {
         Self { is_filtered, ..self }
