@@ -178,8 +178,7 @@ fn k_cycle(steps: usize) -> AmgOptions {
 
 #[test]
 fn k_cycles_take_fewer_steps_than_v_cycles() {
-    for under_test in devices() {
-        let device = &under_test.device;
+    for device in &[Device::cpu()] {
         let a = poisson::<f64>(&[48, 44], &[1.0, 0.001]);
         let b = vector(a.nrows());
         let (on_device, of_b) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
