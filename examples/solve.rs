@@ -18,13 +18,14 @@ use evenpath::error::MatrixError;
 use evenpath::{Csr, Device, DeviceCsr};
 use evenpath_solvers::{
     AmgOptions, Chebyshev, CsrOperator, Identity, IncompleteCholesky, IncompleteLu, Jacobi, LinearOperator,
-    Method, Preconditioner, Report, SmoothedAggregation, SolverOptions, SymmetricGaussSeidel,
+    Method, MulticolorGaussSeidel, Preconditioner, Report, SmoothedAggregation, SolverOptions,
+    SymmetricGaussSeidel,
 };
 
 use support::Options;
 
 const OPTIONS: [&str; 4] = ["method", "preconditioner", "tolerance", "max-steps"];
-const PRECONDITIONERS: &str = "none, jacobi, gauss-seidel, ilu, ic, chebyshev, amg";
+const PRECONDITIONERS: &str = "none, jacobi, gauss-seidel, multicolor-gauss-seidel, ilu, ic, chebyshev, amg";
 
 fn main() -> ExitCode {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/data/bcsstk16.mtx.gz");
@@ -106,6 +107,7 @@ fn preconditioner<'a>(
         "none" => Box::new(Identity),
         "jacobi" => Box::new(Jacobi::new(a)?),
         "gauss-seidel" => Box::new(SymmetricGaussSeidel::new(a)?),
+        "multicolor-gauss-seidel" => Box::new(MulticolorGaussSeidel::new(a)?),
         "ilu" => Box::new(IncompleteLu::new(a)?),
         "ic" => Box::new(IncompleteCholesky::new(a)?),
         "chebyshev" => Box::new(Chebyshev::new(operator, &Identity, 4)?),

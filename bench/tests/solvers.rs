@@ -47,8 +47,8 @@ fn systems_are_solved_without_a_gpu() {
     }
 }
 
-const PRECONDITIONERS: [&str; 8] =
-    ["none", "jacobi", "gauss-seidel", "ilu", "ic", "chebyshev", "amg", "amg-f32"];
+const PRECONDITIONERS: [&str; 9] =
+    ["none", "jacobi", "gauss-seidel", "multicolor-gauss-seidel", "ilu", "ic", "chebyshev", "amg", "amg-f32"];
 
 #[test]
 fn every_preconditioner_is_measured() {
@@ -90,6 +90,33 @@ fn every_method_and_type_has_a_row_for_each_matrix() {
         }
     }
     assert_eq!(at.len(), 1);
+}
+
+#[test]
+fn the_suite_of_definite_problems_is_solved() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = folder.path().join("own");
+    let own = own.to_str().expect("text");
+    let suite = ["--device", "cpu", "--suite", "definite", "--size", "300", "--repetitions", "1"];
+    let rows = objects("solve", &[&suite[..], &["--out", own]].concat());
+    assert_eq!(rows.len(), 21);
+    for row in &rows[..20] {
+        assert_eq!((&row["pass"], &row["outcome"]), (&true.into(), &"converged".into()), "{row}");
+        assert!(row["steps"].as_u64().unwrap() <= 60, "{row}");
+        assert!(row["residual"].as_f64().unwrap() <= 1e-7 && row["operator_complexity"].as_f64() < Some(3.0));
+    }
+    assert_eq!((&rows[20]["problems"], &rows[20]["failed"]), (&20.into(), &0.into()));
+    // The matrices that it wrote are problems of a folder, without their near-null vectors.
+    let cycles = ["--cycle", "k", "--smoother", "gauss-seidel"];
+    let again = objects("solve", &[&suite[..], &["--folder", own], &cycles].concat());
+    assert_eq!(again.len(), 41);
+    for row in &again[20..40] {
+        let name = row["problem"].as_str().unwrap().trim_end_matches(".mtx");
+        let generated = rows.iter().find(|row| row["problem"] == name).unwrap();
+        assert_eq!((&row["rows"], &row["nonzeros"]), (&generated["rows"], &generated["nonzeros"]), "{row}");
+    }
+    let output = run("solve", &["--size", "3"]);
+    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]

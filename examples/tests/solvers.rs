@@ -35,7 +35,9 @@ fn systems_are_solved_by_methods_of_choice() {
         let text = passes("solve", &[&grid, &["--method", method, "--tolerance", "1e-9"][..]].concat());
         assert!(text.contains("outcome         converged") && text.contains(" |*"), "{text}");
     }
-    for preconditioner in ["none", "jacobi", "gauss-seidel", "ilu", "ic", "chebyshev", "amg"] {
+    for preconditioner in
+        ["none", "jacobi", "gauss-seidel", "multicolor-gauss-seidel", "ilu", "ic", "chebyshev", "amg"]
+    {
         let text = passes("solve", &[&grid, &["--preconditioner", preconditioner][..]].concat());
         assert!(text.contains("method          CG\n"), "{text}");
         assert!(text.contains(&format!("preconditioner  {preconditioner}\n")), "{text}");

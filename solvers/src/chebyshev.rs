@@ -147,4 +147,8 @@ impl<V: Value> Preconditioner<V> for Chebyshev<'_, V> {
     fn can_capture(&self) -> bool {
         self.operator.can_capture() && self.preconditioner.can_capture()
     }
+
+    fn is_linear(&self) -> bool {
+        self.preconditioner.is_linear()
+    }
 }

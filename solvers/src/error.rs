@@ -140,6 +140,14 @@ pub enum Error {
         /// Its error.
         reason: String,
     },
+    /// A preconditioner is not linear, but the method needs one that is.
+    #[error(
+        "{method} needs a preconditioner that is linear, such as a V-cycle; take FGMRES, or CG with the option `flexible`"
+    )]
+    NotLinear {
+        /// The method.
+        method: &'static str,
+    },
     /// The operator cannot multiply by its transpose.
     #[error("the operator has no transpose")]
     NoTranspose,

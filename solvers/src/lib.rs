@@ -27,6 +27,7 @@ mod gauss_seidel;
 mod hash;
 mod incomplete;
 mod krylov;
+mod multicolor;
 mod number;
 mod operator;
 mod options;
@@ -49,6 +50,7 @@ pub use incomplete::{IncompleteCholesky, IncompleteLu};
 pub use krylov::{
     BiCgStab, Cg, EigenReport, Fgmres, Gmres, Lobpcg, Lsqr, Method, Minres, MultiCg, PipelinedCg, Solver,
 };
+pub use multicolor::MulticolorGaussSeidel;
 pub use operator::{CsrOperator, LinearOperator};
 pub use options::SolverOptions;
 pub use preconditioner::{Identity, Jacobi, Preconditioner};

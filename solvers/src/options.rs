@@ -15,6 +15,7 @@ pub struct SolverOptions {
     pub(crate) check_steps: usize,
     pub(crate) restart: usize,
     pub(crate) is_profiled: bool,
+    pub(crate) is_flexible: bool,
 }
 
 impl Default for SolverOptions {
@@ -28,6 +29,7 @@ impl Default for SolverOptions {
             check_steps: 32,
             restart: 30,
             is_profiled: false,
+            is_flexible: false,
         }
     }
 }
@@ -76,6 +78,13 @@ impl SolverOptions {
     #[must_use]
     pub fn with_profile(self, is_profiled: bool) -> Self {
         Self { is_profiled, ..self }
+    }
+
+    /// Lets the preconditioner of [`Cg`](crate::Cg) change from step to step, such as multigrid with
+    /// [K-cycles](crate::AmgCycle::K) or one that iterates itself. Each step then waits for the device. Other methods ignore it.
+    #[must_use]
+    pub fn with_flexible(self, is_flexible: bool) -> Self {
+        Self { is_flexible, ..self }
     }
 
     /// The norm of the residual at which a system with a right-hand side of norm `norm_b` is solved.

@@ -23,6 +23,13 @@ pub trait Preconditioner<V: Scalar>: Sync {
         false
     }
 
+    /// Returns whether M is the same linear map in every application. Methods that need one refuse another: only
+    /// [`Fgmres`](crate::Fgmres), [`Lobpcg`](crate::Lobpcg), and [`Cg`](crate::Cg) with
+    /// [`SolverOptions::with_flexible`](crate::SolverOptions::with_flexible) take it.
+    fn is_linear(&self) -> bool {
+        true
+    }
+
     /// The diagonal of M⁻¹, if M is diagonal. Some methods then need fewer passes over their vectors.
     fn diagonal(&self) -> Option<&DeviceSlice<V>> {
         None
@@ -71,6 +78,14 @@ impl<V: Scalar> Preconditioner<V> for Jacobi<V> {
     fn diagonal(&self) -> Option<&DeviceSlice<V>> {
         Some(&self.inverse)
     }
+}
+
+/// Checks that a preconditioner is linear, for a method that needs one.
+pub(crate) fn check_linear<V: Scalar>(
+    preconditioner: &dyn Preconditioner<V>,
+    method: &'static str,
+) -> Result<()> {
+    if preconditioner.is_linear() { Ok(()) } else { Err(Error::NotLinear { method }) }
 }
 
 /// The reciprocals of the diagonal of a square matrix.

@@ -88,6 +88,11 @@ impl<V: Scalar> Batch<'_, V> {
     }
 }
 
+/// The least positive number of the real type that is not subnormal.
+pub(crate) fn min_positive<V: Scalar>() -> f64 {
+    if size_of::<V::Real>() == size_of::<f32>() { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE }
+}
+
 /// The distance from 1 to the next number of the real type.
 pub(crate) fn epsilon<V: Scalar>() -> f64 {
     if size_of::<V::Real>() == size_of::<f32>() { f64::from(f32::EPSILON) } else { f64::EPSILON }

@@ -69,4 +69,8 @@ impl<P: Preconditioner<f32>> Preconditioner<f64> for SinglePrecision<P> {
     fn can_capture(&self) -> bool {
         self.preconditioner.can_capture()
     }
+
+    fn is_linear(&self) -> bool {
+        self.preconditioner.is_linear()
+    }
 }

@@ -4,8 +4,8 @@ use evenpath::Device;
 use evenpath::device::SimulatedOptions;
 use evenpath_lab::Diagnostics;
 use evenpath_solvers::{
-    Chebyshev, CsrOperator, Identity, IncompleteLu, Jacobi, Lobpcg, Method, Preconditioner, Result,
-    SolverOptions, SymmetricGaussSeidel,
+    Chebyshev, CsrOperator, Identity, IncompleteLu, Jacobi, Lobpcg, Method, MulticolorGaussSeidel,
+    Preconditioner, Result, SolverOptions, SymmetricGaussSeidel,
 };
 
 use crate::support::{complex, spd, vector};
@@ -82,8 +82,9 @@ fn preconditioners_work_after_failures() {
     let (lu, sweeps) = (IncompleteLu::new(&a).unwrap(), SymmetricGaussSeidel::new(&a).unwrap());
     let jacobi = Jacobi::new(&a).unwrap();
     let polynomial = Chebyshev::new(&operator, &jacobi, 3).unwrap();
-    let all: [(&str, &dyn Preconditioner<f64>); 3] =
-        [("ilu", &lu), ("gauss-seidel", &sweeps), ("chebyshev", &polynomial)];
+    let colored = MulticolorGaussSeidel::new(&a).unwrap();
+    let all: [(&str, &dyn Preconditioner<f64>); 4] =
+        [("ilu", &lu), ("gauss-seidel", &sweeps), ("multicolor", &colored), ("chebyshev", &polynomial)];
     for (name, preconditioner) in all {
         drive(&device, name, || {
             let mut z = device.zeros(4)?;
@@ -95,6 +96,7 @@ fn preconditioners_work_after_failures() {
         let lu = IncompleteLu::new(&a)?;
         let sweeps = SymmetricGaussSeidel::new(&a)?;
         let bounds = Chebyshev::new(&operator, &jacobi, 2)?.bounds();
-        Ok((lu.factors().download()?, sweeps.can_capture(), [bounds.0, bounds.1]))
+        let colors = MulticolorGaussSeidel::new(&a)?.colors();
+        Ok((lu.factors().download()?, sweeps.can_capture(), colors, [bounds.0, bounds.1]))
     });
 }

@@ -1,10 +1,10 @@
 //! Preconditioners: their products with dense matrices, and their effect on methods.
 
 use evenpath::factorization::FactorizationOptions;
-use evenpath::{Csr, Device, Value};
+use evenpath::{Csr, Device, Offset, Value, graph};
 use evenpath_solvers::{
-    Chebyshev, CsrOperator, Error, Identity, IncompleteCholesky, IncompleteLu, Jacobi, Method, Outcome,
-    Preconditioner, SinglePrecision, SolverOptions, SymmetricGaussSeidel,
+    Chebyshev, CsrOperator, Error, Identity, IncompleteCholesky, IncompleteLu, Jacobi, Method,
+    MulticolorGaussSeidel, Outcome, Preconditioner, SinglePrecision, SolverOptions, SymmetricGaussSeidel,
 };
 use evenpath_tests::devices;
 
@@ -71,6 +71,90 @@ fn check_ssor<V: Value>(tolerance: f64) {
 fn gauss_seidel_is_the_product_of_triangles() {
     check_ssor::<f64>(1e-12);
     check_ssor::<f32>(1e-5);
+}
+
+/// The rows of a matrix by color, each color's in order.
+fn by_color<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>) -> Vec<usize> {
+    let both = a.iter().flat_map(|(row, col, _)| [(row, col, 1.0_f32), (col, row, 1.0)]);
+    let both: Csr<f32> = Csr::from_triplets(a.nrows(), a.nrows(), both).unwrap();
+    let colors = graph::color(&device.upload(&both).unwrap()).unwrap().colors.download().unwrap();
+    let mut order: Vec<usize> = (0..a.nrows()).collect();
+    order.sort_by_key(|&row| colors[row]);
+    order
+}
+
+/// One-sided couplings, rows without neighbors, and a row that is coupled to all others.
+fn skewed<V: Value>(n: usize) -> Csr<V> {
+    let diagonal = (0..n).map(|row| (row, row, 2.0 + (row % 5) as f64));
+    let beside = (0..n).filter(|row| row % 4 == 1).map(|row| (row, (7 * row + 3) % n, -0.75));
+    let star = (0..n).filter(|row| row % 3 == 0 && *row != 6).map(|row| (6, row, 0.125));
+    let entries = diagonal.chain(beside.filter(|(row, col, _)| row != col)).chain(star);
+    Csr::from_triplets(n, n, entries.map(|(row, col, value)| (row, col, V::from_f64(value)))).unwrap()
+}
+
+fn check_multicolor<V: Value, O: Offset>(tolerance: f64) {
+    let diagonal = Csr::from_triplets(5, 5, (0..5).map(|at| (at, at, V::from_f64(1.0 + at as f64)))).unwrap();
+    let one = Csr::from_triplets(1, 1, [(0, 0, V::from_f64(-4.0))]).unwrap();
+    let cases = [
+        (convection::<V>(13), 1.0),
+        (spd(13), 1.4),
+        (grid(5), 1.0),
+        (skewed(23), 0.7),
+        (diagonal, 1.2),
+        (one, 1.0),
+    ];
+    for under_test in devices() {
+        let device = &under_test.device;
+        for (a, omega) in cases.clone() {
+            let a: Csr<V, O> = a.try_into_offsets().unwrap();
+            let (on_device, order) = (device.upload(&a).unwrap(), by_color(device, &a));
+            let r = vector::<V>(a.nrows());
+            let mut sweeps = MulticolorGaussSeidel::with_relaxation(&on_device, omega).unwrap();
+            assert!(sweeps.can_capture());
+            let mut rows = vec![vec![0.0; order.len()]; order.len()];
+            for (row, col, value) in a.iter() {
+                rows[row][col] += value.to_f64();
+            }
+            let ordered: Dense = order.iter().map(|&i| order.iter().map(|&j| rows[i][j]).collect()).collect();
+            let of_r: Vec<f64> = order.iter().map(|&row| r[row].to_f64()).collect();
+            let solved = solve_dense(ssor(&ordered, omega), &of_r);
+            let mut expected = vec![0.0; order.len()];
+            for (&row, value) in order.iter().zip(solved) {
+                expected[row] = value;
+            }
+            assert_near(device, &apply(device, &sweeps, &r), &expected, tolerance);
+            // New values.
+            let quarters: Vec<V> = a.values().iter().map(|&value| value * V::from_f64(4.0)).collect();
+            on_device.set_values(&quarters).unwrap();
+            sweeps.update().unwrap();
+            let quarter: Vec<f64> = expected.iter().map(|value| value / 4.0).collect();
+            assert_near(device, &apply(device, &sweeps, &r), &quarter, tolerance);
+        }
+    }
+}
+
+#[test]
+fn multicolor_gauss_seidel_is_the_product_of_triangles_in_the_order_of_colors() {
+    check_multicolor::<f64, u32>(1e-12);
+    check_multicolor::<f32, u64>(1e-5);
+}
+
+#[test]
+fn multicolor_gauss_seidel_counts_its_colors_and_runs_in_graphs() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a = device.upload(&grid::<f64>(6)).unwrap();
+        let sweeps = MulticolorGaussSeidel::new(&a).unwrap();
+        assert!((2..=5).contains(&sweeps.colors()), "{}", sweeps.colors());
+        let r = vector::<f64>(36);
+        let expected = apply(device, &sweeps, &r);
+        let vectors = (device.upload(&r).unwrap(), device.zeros(36).unwrap());
+        let mut graph = device.capture(vectors, |(r, z)| sweeps.apply(r, z)).unwrap();
+        graph.launch().unwrap();
+        assert_eq!(graph.state().1.download().unwrap(), expected);
+        let (short, mut z) = (device.zeros(35).unwrap(), device.zeros(36).unwrap());
+        assert!(matches!(sweeps.apply(&short, &mut z), Err(Error::Length { found: 35, .. })));
+    }
 }
 
 #[test]
@@ -162,8 +246,9 @@ fn preconditioners_save_steps() {
         let lu = IncompleteLu::new(&on_device).unwrap();
         let cholesky = IncompleteCholesky::new(&on_device).unwrap();
         let sweeps = SymmetricGaussSeidel::new(&on_device).unwrap();
+        let colored = MulticolorGaussSeidel::new(&on_device).unwrap();
         let polynomial = Chebyshev::new(&operator, &jacobi, 3).unwrap();
-        let strong: [&dyn Preconditioner<f64>; 4] = [&lu, &cholesky, &sweeps, &polynomial];
+        let strong: [&dyn Preconditioner<f64>; 5] = [&lu, &cholesky, &sweeps, &colored, &polynomial];
         for method in [Method::Cg, Method::Minres, Method::BiCgStab] {
             let without = steps(method, &Identity);
             for preconditioner in strong {
@@ -205,11 +290,13 @@ fn what_they_cannot_take_is_named() {
         let wide = upload(&[&[1.0, 2.0]]);
         assert!(IncompleteLu::new(&wide).is_err() && IncompleteCholesky::new(&wide).is_err());
         assert!(matches!(SymmetricGaussSeidel::new(&wide), Err(Error::NotSquare { .. })));
+        assert!(matches!(MulticolorGaussSeidel::new(&wide), Err(Error::NotSquare { .. })));
         let operator = CsrOperator::new(&wide).unwrap();
         assert!(matches!(Chebyshev::new(&operator, &Identity, 2), Err(Error::NotSquare { .. })));
 
         let no_diagonal = upload(&[&[1.0, 2.0], &[3.0, 0.0]]);
         assert!(matches!(SymmetricGaussSeidel::new(&no_diagonal), Err(Error::Diagonal { row: 1, .. })));
+        assert!(matches!(MulticolorGaussSeidel::new(&no_diagonal), Err(Error::Diagonal { row: 1, .. })));
         let refused = IncompleteLu::new(&no_diagonal).err().unwrap().to_string();
         assert!(refused.contains("row 1"), "{refused}");
 
@@ -219,6 +306,7 @@ fn what_they_cannot_take_is_named() {
         IncompleteCholesky::with_options(&indefinite, shifted).unwrap();
         for omega in [0.0, 2.0, f64::NAN] {
             assert!(SymmetricGaussSeidel::with_relaxation(&indefinite, omega).is_err());
+            assert!(MulticolorGaussSeidel::with_relaxation(&indefinite, omega).is_err());
         }
         let operator = CsrOperator::new(&indefinite).unwrap();
         for (degree, bounds) in [(0, (1.0, 2.0)), (1, (0.0, 2.0)), (1, (2.0, 1.0)), (1, (1.0, f64::INFINITY))]
@@ -233,10 +321,14 @@ fn what_they_cannot_take_is_named() {
         // Old values stay, and another matrix is refused.
         let a = device.upload(&spd::<f64>(4)).unwrap();
         let (mut lu, mut sweeps) = (IncompleteLu::new(&a).unwrap(), SymmetricGaussSeidel::new(&a).unwrap());
+        let mut colored = MulticolorGaussSeidel::new(&a).unwrap();
         let before = [apply(device, &lu, &[1.0; 4]), apply(device, &sweeps, &[1.0; 4])];
+        let of_colors = apply(device, &colored, &[1.0; 4]);
         assert!(lu.update(&device.upload(&spd::<f64>(4)).unwrap()).is_err());
         a.set_values(&vec![0.0; a.nnz()]).unwrap();
         assert!(sweeps.update().is_err());
+        assert!(matches!(colored.update(), Err(Error::Diagonal { row: 0, .. })));
+        assert_eq!(apply(device, &colored, &[1.0; 4]), of_colors);
         assert_eq!([apply(device, &lu, &[1.0; 4]), apply(device, &sweeps, &[1.0; 4])], before);
         assert!(lu.update(&a).unwrap_err().to_string().contains("row 0"));
     }
@@ -251,7 +343,8 @@ fn empty_matrices_are_taken() {
         let (lu, cholesky) = (IncompleteLu::new(&a).unwrap(), IncompleteCholesky::new(&a).unwrap());
         let sweeps = SymmetricGaussSeidel::new(&a).unwrap();
         let polynomial = Chebyshev::new(&operator, &Identity, 3).unwrap();
-        let all: [&dyn Preconditioner<f64>; 4] = [&lu, &cholesky, &sweeps, &polynomial];
+        let colored = MulticolorGaussSeidel::new(&a).unwrap();
+        let all: [&dyn Preconditioner<f64>; 5] = [&lu, &cholesky, &sweeps, &colored, &polynomial];
         for preconditioner in all {
             assert!(apply(device, preconditioner, &[]).is_empty());
         }

@@ -3,6 +3,7 @@
 use evenpath::{Device, DeviceSlice, DeviceVec, Value, vector};
 
 use super::coarse::Coarse;
+use super::krylov::Krylov;
 use super::level::Level;
 use super::options::AmgCycle;
 use super::transfer::Transfer;
@@ -25,6 +26,8 @@ pub(super) struct Work<V: Value> {
     /// Right-hand side and solution of the next level.
     coarse_b: DeviceVec<V>,
     coarse_x: DeviceVec<V>,
+    /// Steps on the next level, of a K-cycle.
+    krylov: Option<Krylov<V>>,
 }
 
 /// First guess of a level.
@@ -37,17 +40,24 @@ enum Guess {
 
 impl<V: Value> Hierarchy<V> {
     /// Allocates the vectors of the levels.
-    pub(super) fn work(&self, device: &Device) -> Result<Vec<Work<V>>> {
+    pub(super) fn work(&self, device: &Device, cycle: AmgCycle) -> Result<Vec<Work<V>>> {
         let zeros = |len: usize| device.zeros(len);
         let of_level = |at: usize, level: &Level<V>| -> Result<Work<V>> {
             let rows = level.a.nrows();
             let coarse_rows = self.levels.get(at + 1).map_or(0, |next| next.a.nrows());
+            let krylov = match cycle {
+                AmgCycle::K { steps } if at + 1 < self.transfers.len() => {
+                    Some(Krylov::new(device, coarse_rows, steps)?)
+                }
+                _ => None,
+            };
             Ok(Work {
                 residual: zeros(rows)?,
                 direction: zeros(rows)?,
                 scaled: zeros(rows)?,
                 coarse_b: zeros(coarse_rows)?,
                 coarse_x: zeros(coarse_rows)?,
+                krylov,
             })
         };
         self.levels.iter().enumerate().map(|(at, level)| of_level(at, level)).collect()
@@ -79,14 +89,27 @@ impl<V: Value> Hierarchy<V> {
         own.smooth(level, x, guess)?;
         level.plan.run(-V::ONE, &own.direction, V::ONE, &mut own.residual)?;
         transfer.restrict.run(V::ONE, &own.residual, V::ZERO, &mut own.coarse_b)?;
-        let is_next_coarsest = at + 1 == self.transfers.len();
-        self.improve(at + 1, cycle, below, (&own.coarse_b, &mut own.coarse_x), Guess::Zero)?;
-        if cycle == AmgCycle::W && !is_next_coarsest {
-            self.improve(at + 1, cycle, below, (&own.coarse_b, &mut own.coarse_x), Guess::Given)?;
-        }
+        self.correct(at + 1, cycle, own, below)?;
         transfer.prolong.run(V::ONE, &own.coarse_x, V::ONE, x)?;
         own.set_residual(level, b, x, Guess::Given)?;
         own.smooth(level, x, Guess::Given)
+    }
+
+    /// Finds the coarse correction of a level, on the next one, `at`.
+    fn correct(&self, at: usize, cycle: AmgCycle, own: &mut Work<V>, below: &mut [Work<V>]) -> Result<()> {
+        let Work { coarse_b: b, coarse_x: x, krylov, .. } = own;
+        if let Some(krylov) = krylov {
+            for step in 0..krylov.steps() {
+                self.improve(at, cycle, below, (b, krylov.direction(step)), Guess::Zero)?;
+                krylov.step(step, &self.levels[at].plan, b, x)?;
+            }
+            return Ok(());
+        }
+        self.improve(at, cycle, below, (b, x), Guess::Zero)?;
+        if cycle == AmgCycle::W && at < self.transfers.len() {
+            self.improve(at, cycle, below, (b, x), Guess::Given)?;
+        }
+        Ok(())
     }
 
     fn solve_coarsest(
@@ -122,11 +145,11 @@ impl<V: Value> Work<V> {
     /// Runs the smoother on x, whose residual is there. The residual then lacks the last direction.
     fn smooth(&mut self, level: &Level<V>, x: &mut DeviceSlice<V>, guess: Guess) -> Result<()> {
         let Self { residual, direction, scaled, .. } = self;
-        for (at, step) in level.steps.iter().enumerate() {
+        for (at, step) in level.smoother.steps.iter().enumerate() {
             if at > 0 {
                 level.plan.run(-V::ONE, &*direction, V::ONE, residual)?;
             }
-            vector::multiply_elements(&level.analysis.inverse_diagonal, residual, scaled)?;
+            level.smoother.apply(&level.analysis.inverse_diagonal, residual, scaled)?;
             axpby(step.step, scaled, step.momentum, direction)?;
             if at == 0 && guess == Guess::Zero {
                 x.copy_from(direction)?;

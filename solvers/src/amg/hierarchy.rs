@@ -11,7 +11,7 @@ use super::cycle::{Hierarchy, Work};
 use super::filtered::Filtered;
 use super::info::{AmgInfo, AmgLevelInfo, Part, Stopwatch};
 use super::level::{Analysis, Level};
-use super::options::AmgOptions;
+use super::options::{AmgCycle, AmgOptions};
 use super::prolongation::Prolongation;
 use super::seeds::Seeds;
 use super::strength::strong_couplings;
@@ -26,7 +26,7 @@ use crate::work::copied;
 ///
 /// It is set up on the device. The same matrix gives the same bits in every run, and the same aggregates on every device as long as
 /// no strong coupling is within rounding of the threshold. A cycle does not wait for the device, and is symmetric, so that it
-/// suits [`Cg`](crate::Cg).
+/// suits [`Cg`](crate::Cg); except for [`AmgCycle::K`], which only flexible methods take.
 ///
 /// ```
 /// use evenpath::{Csr, Device};
@@ -110,7 +110,7 @@ impl<V: Value> SmoothedAggregation<V> {
         let mut stopwatch = Stopwatch::start(device)?;
         let seeds = Seeds::new(device, rows)?;
         let hierarchy = build(a, near_null, &options, &seeds, &mut stopwatch)?;
-        let work = Mutex::new(hierarchy.work(device)?);
+        let work = Mutex::new(hierarchy.work(device, options.cycle)?);
         stopwatch.end(Part::Plans)?;
         Ok(Self { options, hierarchy, signs: seeds.signs, stopwatch, work })
     }
@@ -180,6 +180,10 @@ impl<V: Value> Preconditioner<V> for SmoothedAggregation<V> {
     fn can_capture(&self) -> bool {
         true
     }
+
+    fn is_linear(&self) -> bool {
+        !matches!(self.options.cycle, AmgCycle::K { .. })
+    }
 }
 
 /// Builds the levels, from the finest to the coarsest.
@@ -205,7 +209,7 @@ fn build<V: Value>(
         if level.a.nrows() <= options.max_coarse || levels.len() == options.max_levels {
             break;
         }
-        let couplings = strong_couplings(&scaled, options.strength, block_size)?;
+        let (couplings, has_weak) = strong_couplings(&scaled, options.strength, block_size)?;
         drop(scaled);
         let aggregates = aggregate(&couplings, &seeds.priorities)?;
         stopwatch.end(Part::Aggregates)?;
@@ -215,7 +219,7 @@ fn build<V: Value>(
         }
         let Tentative { prolongation, coarse_near_null } =
             Tentative::new(&aggregates, block_size, &near_null)?;
-        let is_filtered = options.is_filtered && options.strength > 0.0;
+        let is_filtered = options.is_filtered && options.strength > 0.0 && has_weak;
         let filtered = is_filtered.then(|| Filtered::new(&level.a, &couplings, block_size)).transpose()?;
         let spectrum = level.analysis.spectrum(&seeds.signs);
         let prolongation = Prolongation::new(&level.a, filtered, &prolongation, &spectrum)?;

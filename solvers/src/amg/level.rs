@@ -6,18 +6,17 @@ use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Value};
 use super::diagonal::{inverse_coarse_diagonal, inverse_diagonal};
 use super::options::AmgSmoother;
 use super::prolongation::Spectrum;
-use super::smoother::steps;
+use super::smoother::Smoother;
 use super::spectral::largest_eigenvalue;
 use super::strength::scaled;
 use crate::error::Result;
-use crate::polynomial::Step;
 
 /// A matrix with its smoother.
 pub(super) struct Level<V: Value> {
     pub(super) a: DeviceCsr<V>,
     pub(super) plan: SpmvPlan<V>,
     pub(super) analysis: Analysis<V>,
-    pub(super) steps: Vec<Step>,
+    pub(super) smoother: Smoother<V>,
 }
 
 /// Numbers that a matrix's values determine.
@@ -53,7 +52,8 @@ impl<V: Value> Analysis<V> {
 impl<V: Value> Level<V> {
     pub(super) fn new(a: DeviceCsr<V>, analysis: Analysis<V>, smoother: AmgSmoother) -> Result<Self> {
         let plan = a.plan_spmv(SpmvOptions::default())?;
-        Ok(Self { a, plan, steps: steps(smoother, analysis.radius), analysis })
+        let smoother = Smoother::new(&a, smoother, (&analysis.inverse_diagonal, analysis.radius))?;
+        Ok(Self { a, plan, smoother, analysis })
     }
 
     /// Takes other values.
@@ -64,7 +64,7 @@ impl<V: Value> Level<V> {
         smoother: AmgSmoother,
     ) -> Result<()> {
         self.a.set_values_from(&a.values())?;
-        self.steps = steps(smoother, analysis.radius);
+        self.smoother.update(smoother, (&analysis.inverse_diagonal, analysis.radius))?;
         self.analysis = analysis;
         Ok(())
     }

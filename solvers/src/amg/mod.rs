@@ -7,6 +7,7 @@ mod diagonal;
 mod filtered;
 mod hierarchy;
 mod info;
+mod krylov;
 mod level;
 mod options;
 mod prolongation;

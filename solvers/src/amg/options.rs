@@ -1,9 +1,14 @@
 //! Options of algebraic multigrid.
 
+use super::krylov::MAX_STEPS;
 use crate::error::{Error, Result};
 
 /// Maximum number of rows that a coarsest matrix may have to be inverted.
 const MAX_INVERTED: usize = 2000;
+
+/// Default threshold of strong couplings. It is below the couplings of stencils, 1/32 for 27 points, and above those across jumps of
+/// coefficients and strong anisotropy, over which an aggregate must not reach.
+const DEFAULT_STRENGTH: f64 = 0.02;
 
 /// Smoother of a multigrid cycle, before and after each coarse correction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +25,13 @@ pub enum AmgSmoother {
         /// Degree of the polynomial, the number of products with A.
         degree: usize,
     },
+    /// Symmetric Gauss–Seidel by colors, [`MulticolorGaussSeidel`](crate::MulticolorGaussSeidel): a sweep forward and one backward. On a GPU it
+    /// takes two launches a color and level, on the coarse levels too, and wins where the polynomials of the diagonal
+    /// smooth badly.
+    GaussSeidel {
+        /// Number of symmetric sweeps.
+        sweeps: usize,
+    },
 }
 
 /// Order in which a cycle visits the levels.
@@ -29,6 +41,18 @@ pub enum AmgCycle {
     V,
     /// Two coarse corrections on every level.
     W,
+    /// Steps of flexible conjugate gradients on every coarse level but the coarsest, each with a cycle of the levels below it as the
+    /// preconditioner. Where V-cycles take more steps the more levels there are, K-cycles take about as many as with two levels.
+    ///
+    /// With two steps a cycle does the work of a [`W`](Self::W)-cycle and a few vector operations more. It does not wait for the
+    /// device. It is not linear, so that the outer method must be flexible: [`Fgmres`](crate::Fgmres), or
+    /// [`Cg`](crate::Cg) with [`SolverOptions::with_flexible`](crate::SolverOptions::with_flexible). Others refuse it.
+    ///
+    /// Source: Notay, Vassilevski, Numer. Linear Algebra Appl. 15, 2008.
+    K {
+        /// Number of steps, 1 or 2.
+        steps: usize,
+    },
 }
 
 /// Options of [`SmoothedAggregation`](crate::SmoothedAggregation).
@@ -44,11 +68,11 @@ pub struct AmgOptions {
 }
 
 impl Default for AmgOptions {
-    /// All couplings are strong; at most 20 levels; a coarsest matrix of 200 rows at most; V-cycles with Chebyshev polynomials of
+    /// Couplings above 0.02 are strong; at most 20 levels; a coarsest matrix of 200 rows at most; V-cycles with Chebyshev polynomials of
     /// degree 2.
     fn default() -> Self {
         Self {
-            strength: 0.0,
+            strength: DEFAULT_STRENGTH,
             is_filtered: true,
             block_size: 1,
             max_levels: 20,
@@ -60,15 +84,15 @@ impl Default for AmgOptions {
 }
 
 impl AmgOptions {
-    /// Sets the threshold θ of strong couplings: |aᵢⱼ|² > θ² |aᵢᵢ aⱼⱼ|. It is at least 0 and less than 1. Anisotropic problems need
-    /// one such as 0.1.
+    /// Sets the threshold θ of strong couplings: |aᵢⱼ|² > θ² |aᵢᵢ aⱼⱼ|. It is at least 0 and less than 1. The default is 0.02; with
+    /// 0 all couplings are strong. Anisotropic problems may need more, such as 0.1.
     #[must_use]
     pub fn with_strength(self, threshold: f64) -> Self {
         Self { strength: threshold, ..self }
     }
 
     /// Adds weak couplings to the diagonal before the prolongation is smoothed, which keeps coarse matrices sparse. This is the
-    /// default; it changes nothing where the threshold is 0.
+    /// default; it changes nothing where all couplings are strong.
     #[must_use]
     pub fn with_filtered_prolongation(self, is_filtered: bool) -> Self {
         Self { is_filtered, ..self }
@@ -124,9 +148,17 @@ impl AmgOptions {
         if self.max_coarse > MAX_INVERTED {
             return refuse("max_coarse", self.max_coarse.to_string(), "2000 at most");
         }
+        if let AmgCycle::K { steps } = self.cycle
+            && !(1..=MAX_STEPS).contains(&steps)
+        {
+            return refuse("the number of steps of a K-cycle", steps.to_string(), "1 or 2");
+        }
         match self.smoother {
             AmgSmoother::Jacobi { steps: 0 } => {
                 refuse("the number of Jacobi steps", "0".into(), "at least 1")
+            }
+            AmgSmoother::GaussSeidel { sweeps: 0 } => {
+                refuse("the number of Gauss–Seidel sweeps", "0".into(), "at least 1")
             }
             AmgSmoother::Chebyshev { degree: 0 } => refuse("the Chebyshev degree", "0".into(), "at least 1"),
             _ => Ok(()),

@@ -19,23 +19,27 @@ pub(super) fn scaled<V: Value>(a: &DeviceCsr<V>, inverse_diagonal: &DeviceSlice<
     Ok(scaled)
 }
 
-/// Returns the couplings of nodes of `block_size` unknowns that are above a threshold, with the diagonal, for a matrix that
-/// [`scaled`] returned. Those that are nothing but rounding are left out for any threshold.
+/// Returns the couplings of nodes of `block_size` unknowns that are above a threshold, with the diagonal, and whether others are not,
+/// for a matrix that [`scaled`] returned. Those that are nothing but rounding are left out for any threshold.
 ///
 /// Source: Vanek, Mandel, Brezina, Computing 56, 1996. For blocks, their Frobenius norms stand for the entries.
 pub(super) fn strong_couplings<V: Value>(
     scaled: &DeviceCsr<V>,
     threshold: f64,
     block_size: usize,
-) -> Result<DeviceCsr<V>> {
+) -> Result<(DeviceCsr<V>, bool)> {
     let limit = Filter::AbsAbove(V::from_f64(threshold.max(8.0 * epsilon::<V>())));
     if block_size == 1 {
-        return Ok(scaled.filter(limit)?);
+        let strong = scaled.filter(limit)?;
+        let has_weak = strong.nnz() < scaled.nnz();
+        return Ok((strong, has_weak));
     }
     let norms = block_norms(scaled, block_size)?;
     let diagonal = norms.diagonal()?;
     let inverse = reciprocals_above(&diagonal, &diagonal, 0.0)?;
-    Ok(self::scaled(&norms, &inverse)?.filter(limit)?)
+    let strong = self::scaled(&norms, &inverse)?.filter(limit)?;
+    let has_weak = strong.nnz() < norms.nnz();
+    Ok((strong, has_weak))
 }
 
 /// The Frobenius norms of the blocks of a matrix.

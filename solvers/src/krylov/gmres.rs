@@ -37,7 +37,12 @@ pub struct Fgmres<'a, V: Scalar> {
 }
 
 solver!(Gmres, "GMRES", |work, options: &SolverOptions| Arnoldi::new(work, options.restart, false));
-solver!(Fgmres, "FGMRES", |work, options: &SolverOptions| Arnoldi::new(work, options.restart, true));
+solver!(
+    Fgmres,
+    "FGMRES",
+    |work, options: &SolverOptions| Arnoldi::new(work, options.restart, true),
+    |_: &SolverOptions| true
+);
 
 /// The vectors of the Arnoldi process.
 struct Arnoldi<V: Scalar> {

@@ -8,6 +8,7 @@ use evenpath::{DeviceDense, DeviceSlice, Layout, Offset, Value};
 use crate::columns::{aligned_columns, check_layout, column, column_mut};
 use crate::driver::Progress;
 use crate::error::{Error, Result, check_square};
+use crate::preconditioner::check_linear;
 use crate::scalars::Scalars;
 use crate::work::{axpby, divide};
 use crate::{Breakdown, CsrOperator, LinearOperator, Outcome, Preconditioner, Report, SolverOptions, Times};
@@ -78,7 +79,7 @@ impl<'a, V: Value, O: Offset> MultiCg<'a, V, O> {
     ///
     /// # Errors
     ///
-    /// If the matrix is not square, an option is out of range, or there is too little memory.
+    /// If the matrix is not square, an option is out of range, the preconditioner is not linear, or there is too little memory.
     pub fn new(
         operator: &'a CsrOperator<V, O>,
         preconditioner: &'a dyn Preconditioner<V>,
@@ -87,6 +88,7 @@ impl<'a, V: Value, O: Offset> MultiCg<'a, V, O> {
     ) -> Result<Self> {
         options.check()?;
         check_square(operator.matrix().shape())?;
+        check_linear(preconditioner, "CG of several columns")?;
         let rows = operator.nrows();
         let spmm = SpmmOptions::default().with_columns(columns).with_layout(Layout::ColumnMajor);
         let plan = operator.matrix().plan_spmm(spmm)?;

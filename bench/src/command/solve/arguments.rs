@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use evenpath_solvers::{AmgOptions, Method, SolverOptions};
+use evenpath_solvers::{AmgCycle, AmgOptions, AmgSmoother, Method, SolverOptions};
 
 use super::measure::Settings;
 use super::preconditioner::Name;
+use super::suite::Suite;
 use super::system::Source;
 use crate::arguments::{CommonArguments, ValueType};
 use crate::scale::Problem;
@@ -25,6 +26,27 @@ pub(crate) struct Arguments {
     /// Laplacians of grids: stencil5:SIDE, stencil7:SIDE or stencil27:SIDE.
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     generate: Vec<Problem>,
+    /// Solve a suite of problems by CG with AMG instead, in f64.
+    #[arg(long, value_enum, conflicts_with_all = ["matrix", "generate", "method", "preconditioner", "value", "plot"])]
+    pub(super) suite: Option<Suite>,
+    /// Number of unknowns of each problem of the suite, about.
+    #[arg(long, value_name = "N", default_value_t = 20_000, requires = "suite")]
+    pub(super) size: usize,
+    /// Read further problems of the suite from the Matrix Market files of a folder.
+    #[arg(long, value_name = "FOLDER", requires = "suite")]
+    pub(super) folder: Option<PathBuf>,
+    /// Write the problems of the suite to a folder, as Matrix Market files.
+    #[arg(long, value_name = "FOLDER", requires = "suite")]
+    pub(super) out: Option<PathBuf>,
+    /// Threshold of strong couplings of AMG. [default: that of the library]
+    #[arg(long, value_name = "THETA")]
+    strength: Option<f64>,
+    /// Cycle of AMG. K-cycles have two steps, and make CG flexible.
+    #[arg(long, value_enum, default_value = "v")]
+    cycle: Cycle,
+    /// Smoother of AMG.
+    #[arg(long, value_enum, default_value = "chebyshev")]
+    smoother: Smoother,
     /// Types of the values.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "f64")]
     value: Vec<ValueType>,
@@ -51,6 +73,25 @@ pub(crate) struct Arguments {
     pub(super) plot: Option<PathBuf>,
     #[command(flatten)]
     pub(super) common: CommonArguments,
+}
+
+/// Cycles of AMG.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Cycle {
+    V,
+    W,
+    K,
+}
+
+/// Smoothers of AMG.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Smoother {
+    /// A Chebyshev polynomial of degree 2.
+    Chebyshev,
+    /// A symmetric sweep of Gauss–Seidel by colors.
+    GaussSeidel,
+    /// A step of Jacobi.
+    Jacobi,
 }
 
 fn method() -> impl TypedValueParser<Value = Method> {
@@ -117,9 +158,26 @@ impl Arguments {
             solver: SolverOptions::default()
                 .with_tolerance(self.tolerance)
                 .with_max_steps(self.steps)
-                .with_check_steps(self.check_steps),
-            amg: AmgOptions::default().with_block_size(self.block_size),
+                .with_check_steps(self.check_steps)
+                .with_flexible(self.cycle == Cycle::K),
+            amg: self.amg(),
         }
+    }
+
+    fn amg(&self) -> AmgOptions {
+        let cycle = match self.cycle {
+            Cycle::V => AmgCycle::V,
+            Cycle::W => AmgCycle::W,
+            Cycle::K => AmgCycle::K { steps: 2 },
+        };
+        let smoother = match self.smoother {
+            Smoother::Chebyshev => AmgSmoother::Chebyshev { degree: 2 },
+            Smoother::GaussSeidel => AmgSmoother::GaussSeidel { sweeps: 1 },
+            Smoother::Jacobi => AmgSmoother::Jacobi { steps: 1 },
+        };
+        let options = AmgOptions::default().with_block_size(self.block_size);
+        let options = options.with_cycle(cycle).with_smoother(smoother);
+        self.strength.map_or(options, |threshold| options.with_strength(threshold))
     }
 }
 

@@ -5,6 +5,7 @@ mod measure;
 mod preconditioner;
 mod row;
 mod run;
+mod suite;
 mod system;
 
 pub(super) use arguments::Arguments;

@@ -2,8 +2,9 @@
 
 use evenpath::{DeviceCsr, Value};
 use evenpath_solvers::{
-    AmgInfo, AmgOptions, Chebyshev, Identity, IncompleteCholesky, IncompleteLu, Jacobi, Preconditioner,
-    Result, SinglePrecision, SmoothedAggregation, SymmetricGaussSeidel,
+    AmgInfo, AmgOptions, Chebyshev, Identity, IncompleteCholesky, IncompleteLu, Jacobi,
+    MulticolorGaussSeidel, Preconditioner, Result, SinglePrecision, SmoothedAggregation,
+    SymmetricGaussSeidel,
 };
 
 use super::system::System;
@@ -20,6 +21,8 @@ pub(super) enum Name {
     Jacobi,
     /// Symmetric Gauss–Seidel.
     GaussSeidel,
+    /// Symmetric Gauss–Seidel by colors.
+    MulticolorGaussSeidel,
     /// Incomplete LU factorization without fill.
     Ilu,
     /// Incomplete Cholesky factorization without fill.
@@ -39,6 +42,7 @@ impl Name {
             Self::None => "none",
             Self::Jacobi => "jacobi",
             Self::GaussSeidel => "gauss-seidel",
+            Self::MulticolorGaussSeidel => "multicolor-gauss-seidel",
             Self::Ilu => "ilu",
             Self::Ic => "ic",
             Self::Chebyshev => "chebyshev",
@@ -63,13 +67,15 @@ impl Name {
             Self::None => Box::new(Identity),
             Self::Jacobi => Box::new(Jacobi::new(a)?),
             Self::GaussSeidel => Box::new(SymmetricGaussSeidel::new(a)?),
+            Self::MulticolorGaussSeidel => Box::new(MulticolorGaussSeidel::new(a)?),
             Self::Ilu => Box::new(IncompleteLu::new(a)?),
             Self::Ic => Box::new(IncompleteCholesky::new(a)?),
             Self::Chebyshev => {
                 let jacobi = &*diagonal.insert(Jacobi::new(a)?);
                 Box::new(Chebyshev::new(&system.operator, jacobi, DEGREE)?)
             }
-            Self::Amg => Box::new(SmoothedAggregation::new(a, amg)?),
+            Self::Amg if system.near_null.is_empty() => Box::new(SmoothedAggregation::new(a, amg)?),
+            Self::Amg => Box::new(SmoothedAggregation::with_near_null(a, &system.near_null, amg)?),
             Self::AmgF32 => V::amg_in_single(a, amg)?,
         })
     }
@@ -94,6 +100,12 @@ impl<V: Value> Ready<V> for Jacobi<V> {}
 impl<V: Value> Ready<V> for Chebyshev<'_, V> {}
 
 impl<V: Value> Ready<V> for SymmetricGaussSeidel<V> {
+    fn update(&mut self, _: &DeviceCsr<V>) -> Option<Result<()>> {
+        Some(self.update()) // of the matrix that it keeps
+    }
+}
+
+impl<V: Value> Ready<V> for MulticolorGaussSeidel<V> {
     fn update(&mut self, _: &DeviceCsr<V>) -> Option<Result<()>> {
         Some(self.update()) // of the matrix that it keeps
     }

@@ -110,7 +110,7 @@ impl Row<'_> {
 }
 
 impl Runs {
-    fn median(&self) -> f64 {
+    pub(super) fn median(&self) -> f64 {
         median(&self.others)
     }
 }

@@ -9,13 +9,17 @@ use super::arguments::{Arguments, Case};
 use super::measure::{self, Settings};
 use super::preconditioner::SolverValue;
 use super::row::{Row, Subject, head};
-use super::system::{Parts, System};
+use super::suite;
+use super::system::{Parts, RightSide, System};
 use crate::arguments::ValueType;
 use crate::plot::{Axis, Mark, Plot, Series};
 use crate::report::Report;
 
 /// Prints a row for each case as soon as it is measured. The report has the verdict on all of them.
 pub(crate) fn run(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
+    if arguments.suite.is_some() {
+        return suite::run(arguments);
+    }
     let (sources, cases) = (arguments.sources()?, arguments.cases());
     let device = arguments.common.device.open()?;
     let mut printer =
@@ -62,7 +66,8 @@ struct Solving<'s> {
 
 impl Solving<'_> {
     fn run<V: SolverValue>(&self, matrix: &Csr<f64>, printer: &mut Printer) -> Result<(), Box<dyn Error>> {
-        let parts = Parts { ones: self.arguments.ones, transpose: self.arguments.has_lsqr() };
+        let right_side = if self.arguments.ones { RightSide::Ones } else { RightSide::OfOnes };
+        let parts = Parts { right_side, transpose: self.arguments.has_lsqr() };
         let system = System::<V>::new(self.device, matrix, parts)?;
         let settings = self.arguments.settings();
         for case in self.cases {

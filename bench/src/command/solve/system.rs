@@ -73,13 +73,26 @@ pub(super) struct System<V: Value> {
     pub(super) operator: CsrOperator<V>,
     /// b on the device.
     pub(super) b_on_device: DeviceVec<V>,
+    /// Near-null vectors for multigrid; none stand for the constant.
+    pub(super) near_null: Vec<DeviceVec<V>>,
+}
+
+/// A right-hand side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RightSide {
+    /// b = A·1.
+    OfOnes,
+    /// b = 1.
+    Ones,
+    /// Numbers without a pattern, from −1 to 1.
+    Mixed,
 }
 
 /// Parts of a system that not all need.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parts {
-    /// b = 1 instead of A·1.
-    pub(super) ones: bool,
+    /// The right-hand side.
+    pub(super) right_side: RightSide,
     /// Products with Aᵀ.
     pub(super) transpose: bool,
 }
@@ -93,12 +106,18 @@ impl<V: Value> System<V> {
     pub(super) fn new(device: &Device, matrix: &Csr<f64>, parts: Parts) -> Result<Self, Box<dyn Error>> {
         let host: Csr<V> = matrix.clone().into_values();
         let ones = vec![V::ONE; host.ncols()];
-        let b = if parts.ones { ones } else { (&host * &ones)? };
+        let b = match parts.right_side {
+            RightSide::OfOnes => (&host * &ones)?,
+            RightSide::Ones => ones,
+            RightSide::Mixed => {
+                (0..host.nrows()).map(|at| V::from_f64(((at * 37 + 11) % 101) as f64 / 50.0 - 1.0)).collect()
+            }
+        };
         let a = device.upload(&host)?;
         let operator = CsrOperator::new(&a)?;
         let operator = if parts.transpose { operator.with_transpose()? } else { operator };
         let b_on_device = device.upload(&b)?;
-        Ok(Self { host, b, a, operator, b_on_device })
+        Ok(Self { host, b, a, operator, b_on_device, near_null: Vec::new() })
     }
 
     /// ‖b − Ax‖ / ‖b‖ in f64, row by row on the host; ‖b − Ax‖ if b is zero.

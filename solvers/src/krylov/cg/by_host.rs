@@ -11,11 +11,14 @@ pub(super) struct HostSteps<V: Scalar> {
     z: DeviceVec<V>,
     p: DeviceVec<V>,
     ap: DeviceVec<V>,
+    /// The residual before the step, of the flexible method.
+    last_r: Option<DeviceVec<V>>,
 }
 
 impl<V: Scalar> HostSteps<V> {
-    pub(super) fn new(work: &Work<V>) -> Result<Self> {
-        Ok(Self { z: work.zeros()?, p: work.zeros()?, ap: work.zeros()? })
+    pub(super) fn new(work: &Work<V>, is_flexible: bool) -> Result<Self> {
+        let last_r = is_flexible.then(|| work.zeros()).transpose()?;
+        Ok(Self { z: work.zeros()?, p: work.zeros()?, ap: work.zeros()?, last_r })
     }
 }
 
@@ -27,7 +30,7 @@ impl<V: Scalar> Cycle<V> for HostSteps<V> {
         r: &mut DeviceSlice<V>,
         progress: &mut Progress,
     ) -> Result<Option<Breakdown>> {
-        let Self { z, p, ap } = self;
+        let Self { z, p, ap, last_r } = self;
         let scale = progress.residual();
         work.precondition(r, z)?;
         let mut rz = work.dot(r, z)?;
@@ -42,13 +45,18 @@ impl<V: Scalar> Cycle<V> for HostSteps<V> {
                 return Ok(Some(Breakdown::IndefiniteMatrix));
             }
             axpby(scale * rz / pap, p, 1.0, x)?;
+            if let Some(last_r) = last_r {
+                last_r.copy_from(r)?;
+            }
             axpby(-rz / pap, ap, 1.0, r)?;
             if progress.push(scale * work.norm2(r)?) {
                 return Ok(None);
             }
             work.precondition(r, z)?;
             let next = work.dot(r, z)?;
-            axpby(1.0, z, next / rz, p)?;
+            // Polak and Ribière: the part of the last residual is zero for a preconditioner that stays.
+            let of_last = last_r.as_ref().map_or(Ok(0.0), |last_r| work.dot(last_r, z))?;
+            axpby(1.0, z, (next - of_last) / rz, p)?;
             rz = next;
         }
     }

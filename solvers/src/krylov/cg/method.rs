@@ -15,22 +15,25 @@ use crate::work::Work;
 /// Where the operator and the preconditioner [can be captured](crate::LinearOperator::can_capture), the steps between two looks
 /// at the residual are one graph. With a real [diagonal](crate::Preconditioner::diagonal) M a step is the product and three launches.
 ///
-/// Source: Hestenes and Stiefel, J. Res. Nat. Bur. Standards 49, 1952.
+/// With [`SolverOptions::with_flexible`] the preconditioner may change from step to step. The new direction is then orthogonal to the
+/// last alone, by the formula of Polak and Ribière; a step takes one more vector and inner product, and waits for the device.
+///
+/// Sources: Hestenes and Stiefel, J. Res. Nat. Bur. Standards 49, 1952; Notay, SIAM J. Sci. Comput. 22, 2000.
 pub struct Cg<'a, V: Scalar> {
     work: Work<'a, V>,
     options: SolverOptions,
     cycle: Box<dyn Cycle<V> + 'a>,
 }
 
-solver!(Cg, "CG", cycle);
+solver!(Cg, "CG", cycle, |options: &SolverOptions| options.is_flexible);
 
 /// Steps as graphs where that is possible, and else by the host.
 fn cycle<'a, V: Scalar>(work: &Work<'a, V>, options: &SolverOptions) -> Result<Box<dyn Cycle<V> + 'a>> {
     let can_capture =
         work.operator.can_capture() && work.preconditioner.can_capture() && !options.is_profiled;
-    Ok(if can_capture {
+    Ok(if can_capture && !options.is_flexible {
         Box::new(GraphSteps::new(work, options.check_steps)?)
     } else {
-        Box::new(HostSteps::new(work)?)
+        Box::new(HostSteps::new(work, options.is_flexible)?)
     })
 }
