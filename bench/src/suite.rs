@@ -167,8 +167,8 @@ impl RandomSuite<'_> {
 }
 
 impl NonzeroRange {
-    /// Returns whether a file has so many nonzeros by its header, which counts both triangles of a symmetric matrix as one. A file
-    /// without a valid header stays, so that it is reported.
+    /// Returns whether a file has so many nonzeros by its header, counting both triangles of a symmetric matrix. A file without a
+    /// valid header stays, so that it is reported.
     fn has_file(self, path: &Path) -> bool {
         if self == Self::default() {
             return true;

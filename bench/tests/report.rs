@@ -102,7 +102,7 @@ fn tables_have_every_row_of_the_results() {
         }
     }
     assert!(matrices > 20, "{matrices}");
-    assert!(files["README.md"].contains("sprs") && files["cpu-spmv.md"].contains("sprs: 1.05"));
+    assert!(files["README.md"].contains("sprs") && files["cpu-spmv.md"].contains("1.05 (stencil5:40)"));
 }
 
 #[test]

@@ -277,7 +277,7 @@ mod tests {
         let farthest = |shape| matrix(shape).iter().map(distance).max().unwrap();
         assert_eq!(farthest(Shape::Mesh7), 81);
         assert!(farthest(Shape::Perm7) > 500);
-        // A point of the grid has its neighbor in another chunk about as often as chunks are long.
+        // Neighbors in the next line of the grid are often in another chunk, which is elsewhere.
         let far =
             |a: &Csr<f64>| a.iter().filter(|entry| distance(*entry) > 50).count() as f64 / a.nnz() as f64;
         assert!((0.05..0.4).contains(&far(&matrix(Shape::Road))), "{}", far(&matrix(Shape::Road)));
