@@ -190,6 +190,8 @@ fn header(path: &Path) -> Option<MatrixMarketHeader> {
     }
     let mut text = Vec::new();
     File::open(path).ok()?.take(BEGINNING).read_to_end(&mut text).ok()?;
+    // A number may be cut.
+    text.truncate(text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1));
     match MatrixMarketReader::from_bytes(&text, ReadOptions::default()) {
         Ok(reader) => Some(reader.header().clone()),
         // Comments may be longer.
