@@ -1,16 +1,18 @@
 //! Sets of matrices for measurements.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use evenpath::Csr;
 use evenpath::error::MatrixError;
 use evenpath::generate::Kind;
-use evenpath::io::{Complex, MatrixMarketReader, ReadOptions};
+use evenpath::io::{Complex, MatrixMarketHeader, MatrixMarketReader, ReadOptions, Symmetry};
 use thiserror::Error;
 
 use crate::generated::Generated;
-use crate::random::{ParseRandomError, PublishedTree, RandomMatrix, TreeMatrix};
+use crate::random::{ParseRandomError, PublishedTree, RandomMatrix, Shape, ShapeMatrix, TreeMatrix};
 
 /// The environment variable with a folder of Matrix Market files.
 pub(crate) const FOLDER_VARIABLE: &str = "EVENPATH_MATRICES";
@@ -45,6 +47,8 @@ pub(crate) enum Suite {
     Folder,
     /// Matrices whose structure is drawn at random.
     Random,
+    /// Large matrices of twelve further shapes.
+    Shapes,
 }
 
 /// Settings of some suites.
@@ -54,6 +58,15 @@ pub(crate) struct SuiteOptions<'o> {
     pub(crate) folder: Option<&'o Path>,
     /// The matrices of the suite `random`.
     pub(crate) random: RandomSuite<'o>,
+    /// The nonzeros of the matrices of the suites `random` and `folder`.
+    pub(crate) nonzeros: NonzeroRange,
+}
+
+/// Limits on nonzeros, if there are any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct NonzeroRange {
+    pub(crate) least: Option<usize>,
+    pub(crate) most: Option<usize>,
 }
 
 /// The first matrices of random structure of some seeds.
@@ -62,8 +75,6 @@ pub(crate) struct RandomSuite<'o> {
     pub(crate) seeds: &'o [u64],
     /// Number of each.
     pub(crate) count: u64,
-    /// The largest number of nonzeros, or the default of [`RandomMatrix`].
-    pub(crate) most_nonzeros: Option<usize>,
 }
 
 /// A matrix of a suite, not loaded yet.
@@ -91,7 +102,7 @@ pub(crate) enum SuiteError {
     #[error("{kind}: {source}")]
     Generate { kind: Generated, source: MatrixError },
     /// The suite `random` cannot be drawn.
-    #[error("--most-nonzeros: {0}")]
+    #[error("--least-nonzeros, --most-nonzeros: {0}")]
     Random(#[from] ParseRandomError),
 }
 
@@ -104,6 +115,7 @@ impl Suite {
             Self::Generated => "generated",
             Self::Folder => "folder",
             Self::Random => "random",
+            Self::Shapes => "shapes",
         }
     }
 
@@ -111,7 +123,7 @@ impl Suite {
     ///
     /// # Errors
     ///
-    /// If a folder is needed but not given, or cannot be read; if the limit of random matrices is too small.
+    /// If a folder is needed but not given, or cannot be read; if no random matrices have so many nonzeros.
     pub(crate) fn sources(self, options: SuiteOptions<'_>) -> Result<Vec<Source>, SuiteError> {
         let like = |matrix| Source::Generated(Kind::Like { matrix }.into());
         Ok(match self {
@@ -127,26 +139,68 @@ impl Suite {
                     Err(error) => unreachable!("{error}"),
                 })
                 .collect(),
-            Self::Folder => files(options.folder.ok_or(SuiteError::NoFolder)?)?,
-            Self::Random => options.random.sources()?,
+            Self::Folder => {
+                let mut paths = files(options.folder.ok_or(SuiteError::NoFolder)?)?;
+                paths.retain(|path| options.nonzeros.has_file(path));
+                paths.into_iter().map(Source::File).collect()
+            }
+            Self::Random => options.random.sources(options.nonzeros)?,
+            Self::Shapes => {
+                let source = |shape| Source::Generated(Generated::Shape(ShapeMatrix::new(shape)));
+                Shape::ALL.map(source).into()
+            }
         })
     }
 }
 
 impl RandomSuite<'_> {
-    fn sources(self) -> Result<Vec<Source>, SuiteError> {
-        let Self { seeds, count, most_nonzeros } = self;
+    fn sources(self, nonzeros: NonzeroRange) -> Result<Vec<Source>, SuiteError> {
+        let Self { seeds, count } = self;
         let matrix = |(seed, number)| {
             let matrix = RandomMatrix::new(seed, number);
-            let limited = most_nonzeros.map_or(Ok(matrix), |most| matrix.with_limit(most))?;
-            Ok(Source::Generated(Generated::Random(limited)))
+            let matrix = nonzeros.most.map_or(Ok(matrix), |most| matrix.with_limit(most))?;
+            let matrix = nonzeros.least.map_or(Ok(matrix), |least| matrix.with_floor(least))?;
+            Ok(Source::Generated(Generated::Random(matrix)))
         };
         seeds.iter().flat_map(|&seed| (0..count).map(move |number| (seed, number))).map(matrix).collect()
     }
 }
 
+impl NonzeroRange {
+    /// Returns whether a file has so many nonzeros by its header, counting both triangles of a symmetric matrix. A file without a
+    /// valid header stays, so that it is reported.
+    fn has_file(self, path: &Path) -> bool {
+        if self == Self::default() {
+            return true;
+        }
+        let Some(header) = header(path) else { return true };
+        let times = if header.symmetry == Symmetry::General { 1 } else { 2 };
+        let nonzeros = header.entries * times;
+        self.least.is_none_or(|least| nonzeros >= least as u128)
+            && self.most.is_none_or(|most| nonzeros <= most as u128)
+    }
+}
+
+/// The header of a file. Of a file that is not compressed, only the beginning is read.
+fn header(path: &Path) -> Option<MatrixMarketHeader> {
+    const BEGINNING: u64 = 1 << 16;
+    let whole = || MatrixMarketReader::open(path, ReadOptions::default()).ok();
+    if path.extension().is_some_and(|extension| extension == "gz") {
+        return Some(whole()?.header().clone());
+    }
+    let mut text = Vec::new();
+    File::open(path).ok()?.take(BEGINNING).read_to_end(&mut text).ok()?;
+    // A number may be cut.
+    text.truncate(text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1));
+    match MatrixMarketReader::from_bytes(&text, ReadOptions::default()) {
+        Ok(reader) => Some(reader.header().clone()),
+        // Comments may be longer.
+        Err(_) => Some(whole()?.header().clone()),
+    }
+}
+
 /// The Matrix Market files in a folder, sorted by name.
-fn files(folder: &Path) -> Result<Vec<Source>, SuiteError> {
+fn files(folder: &Path) -> Result<Vec<PathBuf>, SuiteError> {
     let failed = |source| SuiteError::Folder { folder: folder.into(), source };
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
@@ -157,7 +211,7 @@ fn files(folder: &Path) -> Result<Vec<Source>, SuiteError> {
         }
     }
     paths.sort_unstable();
-    Ok(paths.into_iter().map(Source::File).collect())
+    Ok(paths)
 }
 
 impl Source {
@@ -207,6 +261,8 @@ mod tests {
     fn suites_have_the_matrices_of_their_sources() {
         let count = |suite: Suite| suite.sources(SuiteOptions::default()).unwrap().len();
         assert_eq!((count(Suite::Table2), count(Suite::Generated)), (14, 10));
+        let shapes = Suite::Shapes.sources(SuiteOptions::default()).unwrap();
+        assert_eq!((shapes.len(), shapes[0].to_string()), (12, "band:1500000".to_owned()));
         let figure7 = Suite::Figure7.sources(SuiteOptions::default()).unwrap();
         assert_eq!(figure7.len(), 20);
         assert!(figure7.iter().any(|source| source.to_string() == "tree:webbase"));
@@ -215,15 +271,44 @@ mod tests {
 
     #[test]
     fn the_random_suite_has_the_first_matrices_of_a_seed() {
-        let sources = |most_nonzeros| {
-            let random = RandomSuite { seeds: &[4, 9], count: 2, most_nonzeros };
-            Suite::Random.sources(SuiteOptions { random, ..SuiteOptions::default() })
+        let sources = |least, most| {
+            let (random, nonzeros) = (RandomSuite { seeds: &[4, 9], count: 2 }, NonzeroRange { least, most });
+            Suite::Random.sources(SuiteOptions { random, nonzeros, folder: None })
         };
-        let names: Vec<_> = sources(Some(30_000)).unwrap().iter().map(Source::to_string).collect();
-        assert_eq!(names, ["random:4:0:30000", "random:4:1:30000", "random:9:0:30000", "random:9:1:30000"]);
-        let source = &sources(None).unwrap()[0];
+        let names =
+            |least, most| sources(least, most).unwrap().iter().map(Source::to_string).collect::<Vec<_>>();
+        let expected = ["random:4:0:30000", "random:4:1:30000", "random:9:0:30000", "random:9:1:30000"];
+        assert_eq!(names(None, Some(30_000)), expected);
+        assert_eq!(names(None, None)[3], "random:9:1");
+        assert_eq!(names(Some(500), Some(30_000))[1], "random:4:1:500..30000");
+        assert_eq!(names(Some(1_000_000), None)[2], "random:9:0:1000000..20000000");
+        let source = &sources(None, None).unwrap()[0];
         assert!(source.structure().unwrap().contains("lengths="), "{source}");
-        assert!(sources(Some(10)).unwrap_err().to_string().contains("20000"));
+        assert!(sources(None, Some(10)).unwrap_err().to_string().contains("20000"));
+        let error = sources(Some(25_000), Some(30_000)).unwrap_err().to_string();
+        assert!(error.contains("--least-nonzeros") && error.contains("1 to 24000"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_is_chosen_from_by_headers() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+        let banner = "%%MatrixMarket matrix coordinate real";
+        write("general.mtx", &format!("{banner} general\n2 2 3\n1 1 1\n1 2 1\n2 2 1\n"));
+        write(
+            "symmetric.mtx",
+            &format!("{banner} symmetric\n%{}\n2 2 2\n2 1 1\n2 2 1\n", "x".repeat(70_000)),
+        );
+        write("bad.mtx", "2 2 3\n");
+        let names = |least, most| {
+            let (folder, nonzeros) = (Some(folder.path()), NonzeroRange { least, most });
+            let sources = Suite::Folder.sources(SuiteOptions { folder, nonzeros, ..SuiteOptions::default() });
+            sources.unwrap().iter().map(Source::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(names(None, None), ["bad", "general", "symmetric"]);
+        assert_eq!(names(Some(3), Some(4)), ["bad", "general", "symmetric"]);
+        assert_eq!(names(Some(4), None), ["bad", "symmetric"]);
+        assert_eq!(names(None, Some(3)), ["bad", "general"]);
     }
 
     #[test]

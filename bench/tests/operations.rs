@@ -291,9 +291,75 @@ fn the_choice_is_judged_by_seed() {
     }
     // Beside JSON, summaries are on stderr.
     let text = stderr(&output);
+    assert!(text.contains("choice of a method of spmv, matrices of under 4 MB"), "{text}");
+    assert!(!text.contains("matrices of 4 MB and more"), "{text}");
     for seed in [1, 2] {
-        assert!(text.contains(&format!("spmv f64, choice on random:{seed}: within 5% of ")), "{text}");
+        assert!(text.contains(&format!("| f64 | auto | random:{seed} | 2 | ")), "{text}");
     }
+}
+
+#[test]
+fn choices_are_judged_beside_libraries_with_and_without_copies() {
+    let arguments = [
+        "--generate",
+        "dense:700",
+        "--method",
+        "auto,all,may-copy",
+        "--value",
+        "f64,f32",
+        "--repetitions",
+        "1",
+    ];
+    let text = passes("spmv", &[&arguments[..], &["--device", "cpu", "--peers", "sprs"]].concat());
+    // 5.9 and 3.9 MB.
+    let (large, small) = text.split_once("matrices of under 4 MB").expect("two tables");
+    let (_, large) = large.split_once("matrices of 4 MB and more").expect("a table of large matrices");
+    for (table, value) in [(large, "f64"), (small, "f32")] {
+        let head = "|  | choice | suite | matrices | over the fastest | largest | within 5 % | spread widely | sprs | lowest |";
+        assert!(table.contains(head), "{text}");
+        let lines: Vec<_> = table.lines().filter(|line| line.starts_with(&format!("| {value} |"))).collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        for (line, choice) in lines.into_iter().zip(["auto", "may-copy"]) {
+            assert!(line.starts_with(&format!("| {value} | {choice} | - | 1 | ")), "{line}");
+            let cells: Vec<_> = line.split(" | ").collect();
+            let number = |cell: &str| cell.split(' ').next().and_then(|text| text.parse::<f64>().ok());
+            assert!(number(cells[4]).is_some_and(|regret| regret >= 1.0), "{line}");
+            assert!(
+                cells[5].ends_with("(dense:700x700)") && number(cells[8]).is_some_and(|ratio| ratio > 0.0),
+                "{line}"
+            );
+        }
+    }
+    assert_eq!(
+        text.matches("evenpath auto (").count(),
+        2,
+        "a method that is named twice is measured once: {text}"
+    );
+}
+
+#[test]
+fn shapes_and_ranges_of_nonzeros_are_measured() {
+    let names = "band:300,kron:6,road:20,ratings:300,hyper:900,border:90,blocks:2,wide:300,tall:300,stairs:200,mesh7:6,perm7:6";
+    for device in ["cpu", "simulated"] {
+        let (_, rows) =
+            rows("spmv", &["--device", device, "--generate", names, "--value", "f64", "--no-peers"]);
+        let found: Vec<_> = rows.iter().filter_map(|row| row["matrix"].as_str()).collect();
+        assert_eq!(found.join(","), names);
+        assert!(rows.iter().all(|row| row["verified"] == true), "{rows:?}");
+    }
+    let range = ["--count", "2", "--least-nonzeros", "15000", "--most-nonzeros", "20000"];
+    let (_, rows) =
+        rows("spmv", &[&["--device", "cpu", "--suite", "random", "--value", "f32"], &range[..]].concat());
+    let found: Vec<_> = rows.iter().filter_map(|row| row["matrix"].as_str()).collect();
+    assert_eq!(found, ["random:1:0:15000..20000", "random:1:1:15000..20000"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "a.mtx", "2 2 1\n2 1 1.0\n");
+    write(folder.path(), "b.mtx", "2 2 2\n2 1 1.0\n2 2 1.0\n");
+    let path = folder.path().to_str().expect("text");
+    let arguments =
+        ["--device", "cpu", "--suite", "folder", "--folder", path, "--value", "f32", "--least-nonzeros", "2"];
+    let (_, rows) = self::rows("spmv", &arguments);
+    assert_eq!((rows.len(), &rows[0]["matrix"]), (1, &"b".into()));
 }
 
 #[test]
@@ -332,13 +398,15 @@ fn a_library_that_is_not_installed_is_named_and_left_out() {
 
 #[test]
 fn what_cannot_be_is_an_error_and_named() {
-    let cases: [(&[&str], i32, &str); 6] = [
+    let cases: [(&[&str], i32, &str); 8] = [
         (&["--generate", "like:nothing"], 1, "`nothing`"),
         (&["--method", "fast", "--generate", "stencil5:3"], 1, "`fast`"),
         (&["--suite", "folder"], 1, "EVENPATH_MATRICES"),
         (&["--suite", "folder", "--folder", "/no/such/folder"], 1, "/no/such/folder"),
         (&["--suite", "table3"], 2, "table3"),
         (&["--device", "cuda:999"], 1, "cuda:999"),
+        (&["--generate", "band:0"], 1, "`band`"),
+        (&["--suite", "random", "--least-nonzeros", "20000001"], 1, "--least-nonzeros"),
     ];
     for (arguments, code, part) in cases {
         let output = run("spmv", arguments);

@@ -102,7 +102,50 @@ fn tables_have_every_row_of_the_results() {
         }
     }
     assert!(matrices > 20, "{matrices}");
-    assert!(files["README.md"].contains("sprs") && files["cpu-spmv.md"].contains("sprs: 1.05"));
+    assert!(files["README.md"].contains("sprs") && files["cpu-spmv.md"].contains("1.05 (stencil5:40)"));
+}
+
+#[test]
+fn spmv_counts_by_its_choice_and_large_matrices_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = std::fs::read_to_string(fixture().join("results/versions.jsonl")).expect("the file");
+    let setting = text.lines().next().expect("a setting").replace("fixture GPU", "judged GPU");
+    let row = |matrix: &str, rows: usize| {
+        let own = |name: &str, more: &str, ms: f64| {
+            format!(r#"{{"library":"evenpath","name":"{name}"{more},"ms":{ms}}}"#)
+        };
+        let auto = own("auto", r#","chosen":"flat""#, 2.0);
+        let ours = [auto, own("flat", "", 2.0), own("vector", "", 1.0), own("sliced-ell", "", 0.5)].join(",");
+        format!(
+            r#"{{"op":"spmv","variant":"auto, all","suite":"-","matrix":"{matrix}","value":"f64","shape":{{"rows":{rows},"cols":9,"nnz":9}},"verified":true,"work":9,"operations":18,"bytes":99,"method":"sliced-ell","ms":0.5,"ratio":{{"cusparse":6.0}},"ours":[{ours}],"peers":[{{"library":"cusparse","name":"CSR_ALG1","ms":3.0}}]}}"#
+        )
+    };
+    let results = [setting, row("large", 1_000_000), row("small", 9), String::new()].join("\n");
+    std::fs::write(folder.path().join("choice.jsonl"), results).expect("written");
+    let out = folder.path().join("out");
+    let output = report(folder.path(), &out);
+    assert!(output.status.success(), "{output:?}");
+    let files = files(&out);
+    let page = &files["judged-gpu-spmv.md"];
+    for line in [
+        "| auto, all, f64 | - | cusparse | 1 | 0 | 0 | 1 | 0 | 1.500 | 1.50 (large) |",
+        "## Matrices under 4 MB",
+        "| auto, all, f64 | - | cusparse | 1 | 0 | 0 | 1 | 0 | 1.500 | 1.50 (small) |",
+        "## The choice of a method",
+        "Matrices of 4 MB and more:",
+        "| f64 | auto | - | 1 | 2.000 | 2.00 (large) | 0 (0 %) | 0 | 1.500 | 1.50 (large) |",
+        "| f64 | auto | - | 1 | 2.000 | 2.00 (small) | 0 (0 %) | 0 | 1.500 | 1.50 (small) |",
+        "| large | - | auto, all, f64 | 9 | flat | cusparse: 1.50 |",
+    ] {
+        assert!(page.contains(line), "{line} in\n{page}");
+    }
+    assert!(!page.contains("| small | - |"), "the lowest ratios are those of large matrices: {page}");
+    for line in [
+        "| SpMV, auto, all | 0.2.0 | cusparse | 1.500 |",
+        "| SpMV, auto, all, under 4 MB | 0.2.0 | cusparse | 1.500 |",
+    ] {
+        assert!(files["README.md"].contains(line), "{line} in\n{}", files["README.md"]);
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The commands that measure operations over matrices.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::process::ExitCode;
 
@@ -280,7 +281,8 @@ cases!(Spgemm over FOR_SPGEMM, |this, _| {
 
 #[derive(clap::Args)]
 pub(crate) struct Spmv {
-    /// Methods by name, or `all` of the device; `may-copy`, the choice among those that may copy; `direct`, a product without a plan;
+    /// Methods by name, or `all` of the device, and then the choice is judged beside them; `may-copy`, the choice among those that may
+    /// copy; `direct`, a product without a plan;
     /// `bsr`, BSR with the block size that takes the fewest bytes, `bsr-3` with blocks of 3 x 3; a
     /// name with `+plan`, planning for each product; with the transpose, modes.
     /// [default: auto; all modes]
@@ -306,6 +308,8 @@ cases!(Spmv, |this, device| {
             name => ways.push(Way::by_name(name, operation)?),
         }
     }
+    let mut names = BTreeSet::new();
+    ways.retain(|way| names.insert(way.name().to_owned()));
     if ways.is_empty() && this.transposed {
         ways.extend(SpmvTransposedMethod::ALL.map(Way::transposed));
     } else if ways.is_empty() {

@@ -14,7 +14,7 @@ use crate::operations::{Bench, Case};
 use crate::peers::{PeerName, Peers};
 use crate::results::Setting;
 use crate::run::{Request, ValueName, run};
-use crate::suite::{FOLDER_VARIABLE, RandomSuite, Source, Suite, SuiteOptions};
+use crate::suite::{FOLDER_VARIABLE, NonzeroRange, RandomSuite, Source, Suite, SuiteOptions};
 
 /// All options of a command that measures cases over matrices.
 #[derive(clap::Args)]
@@ -95,8 +95,8 @@ pub(crate) struct MatrixSelection {
     /// Suites of matrices to measure with. [default: generated matrices, if no matrices are given]
     #[arg(long, value_delimiter = ',')]
     suite: Vec<Suite>,
-    /// Kinds of matrix to generate, such as `stencil5:2000`, `like:protein`, `full-rows:3:fem:9000` or
-    /// `random:SEED:NUMBER`, in addition to the suites.
+    /// Kinds of matrix to generate, such as `stencil5:2000`, `like:protein`, `full-rows:3:fem:9000`, `random:SEED:NUMBER` or
+    /// `band:1500000`, in addition to the suites.
     #[arg(long, value_delimiter = ',', value_name = "KIND")]
     generate: Vec<String>,
     /// Matrix Market files to read, in addition to the suites.
@@ -111,9 +111,13 @@ pub(crate) struct MatrixSelection {
     /// The number of matrices of each seed.
     #[arg(long, value_name = "N", default_value_t = 100)]
     count: u64,
-    /// The largest number of nonzeros of the suite `random`. [default: 20 million]
+    /// The largest number of nonzeros of the suites `random` and `folder`. [default: 20 million; all files]
     #[arg(long, value_name = "N")]
     most_nonzeros: Option<usize>,
+    /// The smallest number of nonzeros of the suites `random` and `folder`. Sizes of random structures are drawn evenly in the
+    /// logarithm between both, before repeated columns are removed; the header of a file counts. [default: 10000; all files]
+    #[arg(long, value_name = "N")]
+    least_nonzeros: Option<usize>,
 }
 
 impl MatrixSelection {
@@ -135,8 +139,9 @@ impl MatrixSelection {
     }
 
     fn named_sources(&self) -> Result<Vec<(&'static str, Source)>, Box<dyn Error>> {
-        let random = RandomSuite { seeds: &self.seed, count: self.count, most_nonzeros: self.most_nonzeros };
-        let options = SuiteOptions { folder: self.folder.as_deref(), random };
+        let random = RandomSuite { seeds: &self.seed, count: self.count };
+        let nonzeros = NonzeroRange { least: self.least_nonzeros, most: self.most_nonzeros };
+        let options = SuiteOptions { folder: self.folder.as_deref(), random, nonzeros };
         let mut sources = Vec::new();
         for name in &self.generate {
             sources.push(("-", Source::Generated(name.parse()?)));

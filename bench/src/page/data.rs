@@ -49,7 +49,7 @@ fn fields(setting: &Setting, row: &Row) -> Vec<String> {
     let size = row.shape.map_or([const { String::new() }; 3], |shape| {
         [shape.rows, shape.cols, shape.nnz].map(|count| count.to_string())
     });
-    let wide = figures.and_then(Figures::best_own).map(|own| Contender::is_wide(own).to_string());
+    let wide = figures.and_then(Figures::counted).map(|own| Contender::is_wide(own).to_string());
     let key = &row.key;
     let names = [&key.variant, &key.suite, &key.matrix, &key.value].map(Clone::clone);
     let mut fields = [&names[..], &size, &[setting.evenpath.clone(), text(ms)]].concat();

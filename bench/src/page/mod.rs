@@ -3,6 +3,7 @@
 //!
 //! The same results give the same bytes.
 
+mod choice;
 mod data;
 mod hisparse;
 mod operation;

@@ -160,7 +160,7 @@ fn memory_of_products(rows: &Rows<'_>) -> Plot {
             };
             timed.iter().filter_map(point).filter(|point| point.0 > 0.0).collect::<Vec<_>>()
         };
-        series.push(dots(format!("evenpath, {value}"), points(&|figures| figures.best_own()?.bytes)));
+        series.push(dots(format!("evenpath, {value}"), points(&|figures| figures.counted()?.bytes)));
         for library in libraries(rows) {
             let name = format!("{library}, fastest algorithm, {value}");
             series.push(dots(name, points(&|figures| figures.best_peer(&library)?.0.bytes)));

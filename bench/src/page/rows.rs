@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::results::{Figures, Op, Row, Setting};
+use crate::results::{Figures, Op, Row, Setting, Size};
 
 /// Rows, each with its setting.
 pub(super) type Rows<'r> = [(&'r Setting, &'r Row)];
@@ -42,6 +42,16 @@ pub(super) fn libraries(rows: &Rows<'_>) -> Vec<String> {
 /// The versions of evenpath that measured the rows.
 pub(super) fn versions(rows: &Rows<'_>) -> String {
     distinct(rows.iter().map(|(setting, _)| setting.evenpath.as_str())).join(", ")
+}
+
+/// The rows of an operation in parts, each with what its name ends with: SpMV with small matrices apart.
+pub(super) fn parts<'r>(op: Op, rows: &Rows<'r>) -> Vec<(&'static str, Vec<(&'r Setting, &'r Row)>)> {
+    if op != Op::Spmv {
+        return vec![("", rows.to_vec())];
+    }
+    let of = |size| rows.iter().copied().filter(|(_, row)| Size::of(row) == size).collect::<Vec<_>>();
+    let parts = [("", of(Size::Large)), (Size::Small.name(), of(Size::Small))];
+    parts.into_iter().filter(|(_, rows)| !rows.is_empty()).collect()
 }
 
 /// The rows of one case.

@@ -3,15 +3,16 @@
 use super::operation::title;
 use super::places::Place;
 use super::plots::sorted;
-use super::rows::{distinct, joined, libraries, name, of_case, versions};
+use super::rows::{distinct, joined, libraries, name, of_case, parts, versions};
 use crate::markdown::Markdown;
 use crate::plot::{Axis, Mark, Plot, Series};
 use crate::results::{Comparison, Op, Row, Setting};
 
-/// A table with a row per operation, case and library; `None` if no library was measured.
+/// A table with a row per operation, case and library, for SpMV also per class of size; `None` if no library was measured.
 pub(super) fn table(place: &Place<'_>) -> Option<String> {
-    let of_ops = Op::ALL.map(|op| (op, place.operation(op)));
-    let values = distinct(of_ops.iter().flat_map(|(_, rows)| rows).map(|(_, row)| row.key.value.as_str()));
+    let of_op = |op| parts(op, &place.operation(op)).into_iter().map(move |(size, rows)| (op, size, rows));
+    let of_ops: Vec<_> = Op::ALL.into_iter().flat_map(of_op).collect();
+    let values = distinct(of_ops.iter().flat_map(|(_, _, rows)| rows).map(|(_, row)| row.key.value.as_str()));
     let mut headings = ["operation", "evenpath", "compared with"].map(str::to_owned).to_vec();
     for value in &values {
         headings.extend([
@@ -23,10 +24,10 @@ pub(super) fn table(place: &Place<'_>) -> Option<String> {
     }
     let mut table = Markdown::new(&headings);
     let mut count = 0;
-    for (op, rows) in &of_ops {
+    for (op, size, rows) in &of_ops {
         for variant in distinct(rows.iter().map(|(_, row)| row.key.variant.as_str())) {
             for library in libraries(&of_case(rows, variant)) {
-                let mut cells = vec![joined(&[name(*op), variant]), versions(rows), library.clone()];
+                let mut cells = vec![joined(&[name(*op), variant, size]), versions(rows), library.clone()];
                 for value in &values {
                     let of_case = rows.iter().map(|(_, row)| *row);
                     let of_case = of_case.filter(|row| row.key.variant == variant && row.key.value == *value);

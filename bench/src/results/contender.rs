@@ -58,6 +58,9 @@ pub(crate) struct Contender {
 /// The name of the automatic choice among methods.
 pub(crate) const AUTO: &str = "auto";
 
+/// The name of the automatic choice among methods that may copy.
+pub(crate) const MAY_COPY: &str = "may-copy";
+
 /// The name of evenpath among libraries.
 pub(crate) const OWN_NAME: &str = "evenpath";
 

@@ -109,14 +109,29 @@ impl Figures {
             more,
         };
         if let Some((own, ms)) = best(&figures.ours) {
-            (figures.method, figures.ms) = (Some(own.method().to_owned()), Some(ms));
-            for library in figures.libraries() {
-                if let Some((_, peer_ms)) = figures.best_peer(&library) {
-                    figures.ratio.insert(library, peer_ms / ms);
-                }
-            }
+            let method = own.method().to_owned();
+            figures.count(method, ms);
         }
         figures
+    }
+
+    /// The same figures with the time of one contender of evenpath, whether it is the fastest or not.
+    pub(crate) fn by(&self, name: &str) -> Self {
+        let mut figures = Self { method: None, ms: None, ratio: BTreeMap::new(), ..self.clone() };
+        if let Some((own, ms)) = self.own(name).and_then(|own| Some((own, own.right_ms()?))) {
+            figures.count(own.method().to_owned(), ms);
+        }
+        figures
+    }
+
+    /// Counts this method and its milliseconds as evenpath's.
+    fn count(&mut self, method: String, ms: f64) {
+        (self.method, self.ms) = (Some(method), Some(ms));
+        for library in self.libraries() {
+            if let Some((_, peer_ms)) = self.best_peer(&library) {
+                self.ratio.insert(library, peer_ms / ms);
+            }
+        }
     }
 
     /// The names of the libraries among the peers, and of each version of one that was measured in several.
@@ -144,9 +159,9 @@ impl Figures {
         totals.min_by(f64::total_cmp)
     }
 
-    /// Evenpath's fastest way with a correct result.
-    pub(crate) fn best_own(&self) -> Option<&Contender> {
-        best(&self.ours).map(|(own, _)| own)
+    /// Evenpath's contender whose time counts: the fastest with a correct result, unless [`Figures::by`] chose another.
+    pub(crate) fn counted(&self) -> Option<&Contender> {
+        self.ours.iter().find(|own| own.right_ms().is_some_and(|ms| Some(ms) == self.ms))
     }
 
     /// Evenpath's contender with this name.
@@ -203,6 +218,17 @@ impl Row {
             _ => 4,
         };
         self.shape.map_or(0, |shape| ((shape.rows + shape.cols) * size) as u64)
+    }
+
+    /// Bytes of the matrix in CSR with row offsets of 32 bits; `None` without its size.
+    pub(crate) fn csr_bytes(&self) -> Option<u64> {
+        let size: u64 = match self.key.value.as_str() {
+            "c64" => 16,
+            "f64" | "c32" => 8,
+            "f16" | "bf16" => 2,
+            _ => 4,
+        };
+        self.shape.map(|shape| 4 * (shape.rows as u64 + 1) + shape.nnz as u64 * (4 + size))
     }
 
     /// The figures, if there are any.
@@ -310,6 +336,25 @@ mod tests {
         assert_eq!(figures.refusals("cusparse 12.8.1"), ["no memory"]);
         let fastest = figures.best_peer("cusparse").map(|(peer, _)| peer.full_name());
         assert_eq!(fastest.as_deref(), Some("cusparse 12.9.4"));
+    }
+
+    #[test]
+    fn another_way_than_the_fastest_can_count() {
+        let wide = Times::of_runs(vec![2.0, 4.0, 7.0]);
+        let auto =
+            Contender { chosen: Some("slow".into()), ..Contender::ran("evenpath", "auto", &wide, Ok(())) };
+        let wrong = ran("evenpath", "wrong", 1.0, Some("y[0]"));
+        let ours = vec![ran("evenpath", "fast", 2.0, None), auto, wrong];
+        let figures = figures(ours, vec![ran("cusparse", "CSR_ALG1", 3.0, None)]);
+        assert_eq!(figures.counted().map(|own| own.name.as_str()), Some("fast"));
+        let by = figures.by("auto");
+        assert_eq!((by.method.as_deref(), by.ms, by.ratio["cusparse"]), (Some("slow"), Some(4.0), 0.75));
+        assert!(by.counted().is_some_and(|own| own.name == "auto" && own.is_wide()));
+        for name in ["wrong", "absent"] {
+            let by = figures.by(name);
+            assert_eq!((by.method.as_deref(), by.ms, by.ratio.len()), (None, None, 0));
+            assert!(by.counted().is_none() && by.ours == figures.ours);
+        }
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Runs cases over matrices, and writes their rows to stdout and to a file.
 
-mod choice;
 mod printer;
 mod request;
 mod runner;

@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use super::choice::ChoiceError;
 use super::summary::Summary;
-use crate::results::{Contender, Figures, Row, Setting, SettingLine, to_line};
+use crate::results::{Contender, Figures, Row, Setting, SettingLine, Size, judgements, to_line};
 
 /// Prints rows as they arrive.
 pub(crate) struct Printer {
@@ -38,10 +37,17 @@ impl Printer {
         }
     }
 
-    /// Prints summaries of all rows: below a table on stdout, beside JSON on stderr.
+    /// Prints summaries of all rows, and judgements of the choice: below a table on stdout, beside JSON on stderr.
     pub(crate) fn summaries(&self, rows: &[Row]) {
         let summaries = Summary::all(rows).into_iter().map(|summary| summary.to_string());
-        for summary in summaries.chain(ChoiceError::all(rows).into_iter().map(|error| error.to_string())) {
+        let judgement = |(size, table): (Size, String)| {
+            let table = table.trim_end();
+            format!(
+                "choice of a method of spmv, matrices of {}, times over the fastest measured method:\n{table}",
+                size.name()
+            )
+        };
+        for summary in summaries.chain(judgements(rows).into_iter().map(judgement)) {
             if self.json {
                 eprintln!("{summary}");
             } else {

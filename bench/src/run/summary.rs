@@ -5,16 +5,17 @@ use std::fmt;
 
 use crate::operations::hisparse::{BY_ROW, FROZEN};
 use crate::operations::triangular::RUNS;
-use crate::results::{Comparison, Contender, Figures, Key, OTHERS, Op, Row, SUMS};
+use crate::results::{Comparison, Contender, Figures, Key, OTHERS, Op, Row, SUMS, Size};
 use crate::statistics::{correlation, geometric_mean};
 
 /// The number of nonzeros from which a matrix is large, so that work dominates over launch overhead.
 const LARGE: usize = 1_000_000;
 
-/// The correct results of a method, each with its row.
+/// The correct results of a method, each with its row. Those of SpMV are apart by the size of the matrix.
 pub(crate) struct Summary<'r> {
     key: &'r Key,
     method: &'r str,
+    size: Option<Size>,
     rows: Vec<(&'r Row, &'r Figures, &'r Contender, f64)>,
 }
 
@@ -24,16 +25,19 @@ impl<'r> Summary<'r> {
         let mut summaries: Vec<Self> = Vec::new();
         for row in rows {
             let Some(figures) = row.figures() else { continue };
+            let size = (row.key.op == Op::Spmv).then(|| Size::of(row));
             for own in &figures.ours {
                 let Some(ms) = own.right_ms() else { continue };
                 let found = (row, figures, own, ms);
                 let is_it = |known: &&mut Self| {
                     let kind = |key: &'r Key| (key.op, key.variant.as_str(), key.value.as_str());
-                    (kind(known.key), known.method) == (kind(&row.key), &own.name)
+                    (kind(known.key), known.method, known.size) == (kind(&row.key), &own.name, size)
                 };
                 match summaries.iter_mut().find(is_it) {
                     Some(known) => known.rows.push(found),
-                    None => summaries.push(Self { key: &row.key, method: &own.name, rows: vec![found] }),
+                    None => {
+                        summaries.push(Self { key: &row.key, method: &own.name, size, rows: vec![found] })
+                    }
                 }
             }
         }
@@ -72,7 +76,8 @@ impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Key { op, variant, value, .. } = self.key;
         let separator = if variant.is_empty() { "" } else { ", " };
-        write!(f, "{op}{separator}{variant} {value}, {}: {} matrices", self.method, self.rows.len())?;
+        let size = self.size.map_or_else(String::new, |size| format!(", {}", size.name()));
+        write!(f, "{op}{separator}{variant} {value}, {}{size}: {} matrices", self.method, self.rows.len())?;
         let of_work: Vec<_> =
             self.rows.iter().map(|(_, figures, _, ms)| (figures.work as f64, *ms)).collect();
         if let Some(found) = correlation(&of_work).filter(|_| of_work.len() > 2) {
@@ -146,7 +151,7 @@ mod tests {
 
     fn row(matrix: &str, nnz: usize, own: f64, peers: Vec<Contender>) -> Row {
         let (variant, suite, value) = (String::new(), "-".into(), "f64".into());
-        let key = Key { op: Op::Spmv, variant, suite, matrix: matrix.into(), value };
+        let key = Key { op: Op::Spmm, variant, suite, matrix: matrix.into(), value };
         let own = Contender {
             name: "auto".into(),
             setup_ms: Some(2.0 * own),
@@ -169,11 +174,30 @@ mod tests {
         ];
         let [summary] = &Summary::all(&rows)[..] else { panic!("one method, one type") };
         // 4, 1 and 1/2; and (2, 4, 0) with (1, 2, 2), by hand: covariance 0.
-        let expected = "spmv f64, auto: 3 matrices; correlation of time with work 0.0000; longest setup 2.0 runs (c); with a \
+        let expected = "spmm f64, auto: 3 matrices; correlation of time with work 0.0000; longest setup 2.0 runs (c); with a \
                         known pattern at most 0.500 of the time (c)\n  cusparse on 3: geometric mean 1.260; lowest with a \
                         million nonzeros or more 1.00 (b); slower on 1 of 1 smaller; at most 0.250 of its memory (c)";
         let text = summary.to_string().replace("-0.0000", "0.0000");
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn small_matrices_of_spmv_are_apart() {
+        let peer = |ms| vec![ran("cusparse", "", ms)];
+        let mut rows = [
+            row("a", 2_000_000, 1.0, peer(4.0)),
+            row("b", 10, 1.0, peer(0.5)),
+            row("c", 2_000_000, 1.0, peer(9.0)),
+        ];
+        for row in &mut rows {
+            row.key.op = Op::Spmv;
+        }
+        let [large, small] = &Summary::all(&rows)[..] else { panic!("two sizes") };
+        let (large, small) = (large.to_string(), small.to_string());
+        assert!(large.starts_with("spmv f64, auto, 4 MB and more: 2 matrices;"), "{large}");
+        assert!(large.contains("cusparse on 2: geometric mean 6.000"), "{large}");
+        assert!(small.starts_with("spmv f64, auto, under 4 MB: 1 matrices;"), "{small}");
+        assert!(small.contains("cusparse on 1: geometric mean 0.500"), "{small}");
     }
 
     #[test]

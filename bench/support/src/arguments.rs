@@ -12,6 +12,7 @@ use evenpath::generate::Kind;
 use thiserror::Error;
 
 use crate::generated::Generated;
+use crate::random::{Shape, ShapeMatrix};
 
 /// Device and output.
 #[derive(Debug, Clone, clap::Args)]
@@ -98,9 +99,12 @@ impl MatrixArguments {
 
 fn generate_help() -> String {
     let kinds: Vec<String> = Kind::all().iter().map(Kind::to_string).collect();
+    let shapes = Shape::ALL.map(|shape| ShapeMatrix::new(shape).to_string());
     format!(
-        "Generate a matrix, of any size: {}; or of random structure: random:SEED:NUMBER. [default: a stencil5, sized for the device]",
-        kinds.join(", ")
+        "Generate a matrix, of any size: {}; {}; or of random structure: random:SEED:NUMBER, random:SEED:NUMBER:LEAST..MOST for a \
+         range of nonzeros. [default: a stencil5, sized for the device]",
+        kinds.join(", "),
+        shapes.join(", ")
     )
 }
 

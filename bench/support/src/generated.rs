@@ -9,10 +9,13 @@ use evenpath::{Csr, Offset, Value};
 use thiserror::Error;
 
 use crate::full_rows::{FullRows, ParseFullRowsError};
-use crate::random::{ParseRandomError, ParseTreeError, RandomMatrix, TreeMatrix};
+use crate::random::{
+    ParseRandomError, ParseShapeError, ParseTreeError, RandomMatrix, ShapeMatrix, TreeMatrix,
+};
 
 /// A generated matrix: of a kind and size, such as `stencil5:2000`, the same with full rows, such as `full-rows:3:fem:9000`,
-/// of a structure drawn at random, such as `random:1:7`, or of a published tree, such as `tree:special`.
+/// of a structure drawn at random, such as `random:1:7`, of a published tree, such as `tree:special`,
+/// or of a further shape, such as `band:1500000`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Generated {
     /// A kind and size.
@@ -23,6 +26,8 @@ pub enum Generated {
     Random(RandomMatrix),
     /// A published tree.
     Tree(TreeMatrix),
+    /// A further shape.
+    Shape(ShapeMatrix),
 }
 
 /// Text that is not the name of a generated matrix.
@@ -40,6 +45,9 @@ pub enum ParseGeneratedError {
     /// A published tree.
     #[error(transparent)]
     Tree(#[from] ParseTreeError),
+    /// A further shape.
+    #[error(transparent)]
+    Shape(#[from] ParseShapeError),
 }
 
 impl Generated {
@@ -54,6 +62,7 @@ impl Generated {
             Self::FullRows(matrix) => matrix.generate(seed),
             Self::Random(matrix) => matrix.generate(),
             Self::Tree(matrix) => matrix.generate(seed),
+            Self::Shape(matrix) => matrix.generate(seed),
         }
     }
 }
@@ -71,6 +80,7 @@ impl fmt::Display for Generated {
             Self::FullRows(matrix) => matrix.fmt(f),
             Self::Random(matrix) => matrix.fmt(f),
             Self::Tree(matrix) => matrix.fmt(f),
+            Self::Shape(matrix) => matrix.fmt(f),
         }
     }
 }
@@ -85,6 +95,9 @@ impl FromStr for Generated {
         if FullRows::is_name(text) {
             return Ok(Self::FullRows(text.parse()?));
         }
+        if ShapeMatrix::is_name(text) {
+            return Ok(Self::Shape(text.parse()?));
+        }
         Ok(if TreeMatrix::is_name(text) { Self::Tree(text.parse()?) } else { Self::Kind(text.parse()?) })
     }
 }
@@ -94,12 +107,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_kinds_random_structures_and_trees() {
-        for name in ["stencil5:30", "full-rows:2:fem:90", "random:3:4", "tree:lp:0.5"] {
+    fn names_are_those_of_every_generator() {
+        for name in ["stencil5:30", "full-rows:2:fem:90", "random:3:4", "tree:lp:0.5", "kron:7"] {
             assert_eq!(name.parse::<Generated>().unwrap().to_string(), name);
         }
         assert!("stencil6".parse::<Generated>().unwrap_err().to_string().contains("stencil5"));
         assert!("random:x".parse::<Generated>().unwrap_err().to_string().contains("SEED"));
+        assert!("kron:x".parse::<Generated>().unwrap_err().to_string().contains("SIZE"));
         assert!("tree:x".parse::<Generated>().unwrap_err().to_string().contains("special"));
     }
 }

@@ -11,12 +11,10 @@ use evenpath_lab::LightByRows;
 
 use crate::measure::median;
 use crate::peers::Operation;
+use crate::results::MAY_COPY;
 
 /// The number of plans made to time one.
 const PLANS: usize = 5;
-
-/// The name of the automatic choice among methods that may copy.
-const MAY_COPY: &str = "may-copy";
 
 /// The name of products without a plan.
 const DIRECT: &str = "direct";

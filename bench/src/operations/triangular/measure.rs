@@ -32,7 +32,7 @@ pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, matrix: &Csr<V>, what: &T
         Step::Lower => measure_solve(bench, &dominant(matrix)?, Triangle::L, &what.methods)?,
         Step::Upper => measure_solve(bench, &dominant(matrix)?, Triangle::U, &what.methods)?,
     };
-    let Some(own) = figures.best_own() else { return Ok(figures) };
+    let Some(own) = figures.counted() else { return Ok(figures) };
     let (setup, total) = (own.setup_ms, own.total_ms(RUNS));
     let mut more = Vec::new();
     if let (Some(setup), Some(ms)) = (setup, figures.ms) {

@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::lengths;
 use super::pattern::Pattern;
 use super::stream::Seeds;
-use super::structure::Structure;
+use super::structure::{FEWEST_NONZEROS, LIMIT_FRACTION, Structure};
 
 /// The word before the first colon of a name.
 const NAME: &str = "random";
@@ -20,7 +20,10 @@ const MOST_NONZEROS: usize = 20_000_000;
 const SMALLEST_LIMIT: usize = 20_000;
 
 /// A matrix of random structure: `random:SEED:NUMBER`, or `random:SEED:NUMBER:LIMIT` for at most LIMIT nonzeros instead
-/// of 20 million. The numbers of a seed are independent matrices; the limit scales their sizes.
+/// of 20 million, or `random:SEED:NUMBER:LEAST..MOST`. The numbers of a seed are independent matrices.
+///
+/// The nonzeros that a matrix is drawn for are uniform in their logarithm: from LEAST, or 10000, to four fifths of the limit.
+/// Repeated columns and empty stretches leave fewer, so some matrices have less than LEAST.
 ///
 /// ```
 /// use evenpath_bench_support::random::RandomMatrix;
@@ -36,26 +39,39 @@ pub struct RandomMatrix {
     seed: u64,
     number: u64,
     most_nonzeros: usize,
+    least_nonzeros: Option<usize>,
 }
 
 /// A string that is not the name of a matrix of random structure.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ParseRandomError {
     /// It does not have the form.
-    #[error("`{0}` is not random:SEED:NUMBER or random:SEED:NUMBER:LIMIT, with whole numbers")]
+    #[error(
+        "`{0}` is not random:SEED:NUMBER, random:SEED:NUMBER:LIMIT or random:SEED:NUMBER:LEAST..MOST, with whole numbers"
+    )]
     Form(String),
     /// The limit is too small.
     #[error("a limit of {0} nonzeros is too small: the smallest is {SMALLEST_LIMIT}")]
     Limit(usize),
+    /// The floor leaves no range of sizes to draw from.
+    #[error("a floor of {least} nonzeros is invalid for a limit of {most}: it must be 1 to {largest}")]
+    Floor {
+        /// The floor.
+        least: usize,
+        /// The limit.
+        most: usize,
+        /// The largest floor for the limit.
+        largest: usize,
+    },
 }
 
 impl RandomMatrix {
     /// Number `number` of the matrices of a seed, with at most 20 million nonzeros.
     pub fn new(seed: u64, number: u64) -> Self {
-        Self { seed, number, most_nonzeros: MOST_NONZEROS }
+        Self { seed, number, most_nonzeros: MOST_NONZEROS, least_nonzeros: None }
     }
 
-    /// Limits the nonzeros.
+    /// Limits the nonzeros. A floor is set after the limit.
     ///
     /// # Errors
     ///
@@ -67,6 +83,20 @@ impl RandomMatrix {
         Ok(Self { most_nonzeros, ..self })
     }
 
+    /// Sets the fewest nonzeros that the matrix is drawn for. Without a floor they are 10000.
+    ///
+    /// # Errors
+    ///
+    /// If the floor is 0, or above four fifths of the limit.
+    pub fn with_floor(self, least: usize) -> Result<Self, ParseRandomError> {
+        let most = self.most_nonzeros;
+        let largest = (LIMIT_FRACTION * most as f64) as usize;
+        if !(1..=largest).contains(&least) {
+            return Err(ParseRandomError::Floor { least, most, largest });
+        }
+        Ok(Self { least_nonzeros: Some(least), ..self })
+    }
+
     /// Returns whether a name is that of a matrix of random structure, or is meant to be one.
     pub fn is_name(text: &str) -> bool {
         text.split(':').next() == Some(NAME)
@@ -74,8 +104,9 @@ impl RandomMatrix {
 
     /// The parameters that are drawn for it.
     pub fn structure(&self) -> Structure {
-        let Self { seed, number, most_nonzeros } = *self;
-        Structure::draw(Seeds { seed, number }, most_nonzeros)
+        let Self { seed, number, most_nonzeros, least_nonzeros } = *self;
+        let least = least_nonzeros.map_or(FEWEST_NONZEROS, |least| least as f64);
+        Structure::draw(Seeds { seed, number }, least, most_nonzeros)
     }
 
     /// Generates the matrix. Rows are canonical, and values are uniform in [-1, 1).
@@ -85,7 +116,7 @@ impl RandomMatrix {
     /// If it would have more rows or columns than a matrix can have, or `O` cannot count its nonzeros.
     pub fn generate<V: Value, O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
         let structure = self.structure();
-        let Self { seed, number, most_nonzeros } = *self;
+        let Self { seed, number, most_nonzeros, .. } = *self;
         let seeds = Seeds { seed, number };
         let lengths = lengths::lengths(&structure, seeds, most_nonzeros);
         Pattern::new(&structure, seeds, &lengths).expanded(structure.block).into_matrix(seeds)
@@ -94,9 +125,13 @@ impl RandomMatrix {
 
 impl fmt::Display for RandomMatrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, number, most_nonzeros } = self;
+        let Self { seed, number, most_nonzeros, least_nonzeros } = self;
         write!(f, "{NAME}:{seed}:{number}")?;
-        if *most_nonzeros == MOST_NONZEROS { Ok(()) } else { write!(f, ":{most_nonzeros}") }
+        match least_nonzeros {
+            Some(least) => write!(f, ":{least}..{most_nonzeros}"),
+            None if *most_nonzeros == MOST_NONZEROS => Ok(()),
+            None => write!(f, ":{most_nonzeros}"),
+        }
     }
 }
 
@@ -105,12 +140,21 @@ impl FromStr for RandomMatrix {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = || ParseRandomError::Form(text.into());
-        let numbers = text.strip_prefix(NAME).and_then(|rest| rest.strip_prefix(':')).ok_or_else(wrong)?;
-        let numbers: Result<Vec<u64>, _> = numbers.split(':').map(str::parse).collect();
-        match numbers.as_deref() {
-            Ok(&[seed, number]) => Ok(Self::new(seed, number)),
-            Ok(&[seed, number, limit]) => Self::new(seed, number).with_limit(limit as usize),
-            _ => Err(wrong()),
+        let whole = |part: &str| part.parse::<u64>().map_err(|_| wrong());
+        let parts = text.strip_prefix(NAME).and_then(|rest| rest.strip_prefix(':')).ok_or_else(wrong)?;
+        let (seed, number, limits) = match parts.split(':').collect::<Vec<_>>()[..] {
+            [seed, number] => (seed, number, None),
+            [seed, number, limits] => (seed, number, Some(limits)),
+            _ => return Err(wrong()),
+        };
+        let matrix = Self::new(whole(seed)?, whole(number)?);
+        match limits.map(|limits| (limits, limits.split_once(".."))) {
+            None => Ok(matrix),
+            Some((limit, None)) => matrix.with_limit(whole(limit)? as usize),
+            Some((_, Some((least, most)))) => {
+                let (least, most) = (whole(least)? as usize, whole(most)? as usize);
+                matrix.with_limit(most)?.with_floor(least)
+            }
         }
     }
 }
@@ -125,11 +169,19 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for name in ["random:1:2", "random:0:18446744073709551615", "random:1:2:20000"] {
+        for name in
+            ["random:1:2", "random:0:18446744073709551615", "random:1:2:20000", "random:1:2:500..20000"]
+        {
             assert_eq!(name.parse::<RandomMatrix>().unwrap().to_string(), name);
         }
-        for name in ["random", "random:", "random:1", "random:1:x", "random:1:2:3:4", "rmat:3"] {
+        let not_names =
+            ["random", "random:", "random:1", "random:1:x", "random:1:2:3:4", "random:1:2:3..", "rmat:3"];
+        for name in not_names {
             assert_eq!(name.parse::<RandomMatrix>(), Err(ParseRandomError::Form(name.into())));
+        }
+        for (name, least) in [("random:1:2:0..30000", 0), ("random:1:2:24001..30000", 24_001)] {
+            let error = ParseRandomError::Floor { least, most: 30_000, largest: 24_000 };
+            assert_eq!(name.parse::<RandomMatrix>(), Err(error));
         }
         assert_eq!("random:1:2:19999".parse::<RandomMatrix>(), Err(ParseRandomError::Limit(19_999)));
     }
@@ -147,6 +199,43 @@ mod tests {
                 let t = a.transpose().unwrap();
                 assert_eq!((a.row_offsets(), a.column_indices()), (t.row_offsets(), t.column_indices()));
             }
+        }
+    }
+
+    #[test]
+    fn sizes_above_a_floor_are_even_in_the_logarithm() {
+        let of = |number| {
+            RandomMatrix::new(3, number).with_limit(10_000_000).unwrap().with_floor(100_000).unwrap()
+        };
+        let drawn = |number| {
+            let structure = of(number).structure();
+            structure.row_nodes as f64 * structure.mean * (structure.block * structure.block) as f64
+        };
+        // 100,000 to 8 million, in four parts of equal ratio. Few rows that are rounded leave a little less or more.
+        let mut counts = [0; 4];
+        for number in 0..400 {
+            let part = 4.0 * (drawn(number) / 1e5).ln() / 80_f64.ln();
+            assert!((-0.2..4.2).contains(&part), "{}: {part}", of(number));
+            counts[part.clamp(0.0, 3.9) as usize] += 1;
+        }
+        assert!(counts.iter().all(|count| (70..=130).contains(count)), "{counts:?}");
+        // Repeated columns and empty stretches leave 29 of 40 there, and 13 without a floor.
+        let above = |floor: usize| {
+            let matrix =
+                |number| RandomMatrix::new(3, number).with_limit(60_000).unwrap().with_floor(floor).unwrap();
+            let nonzeros = (0..40).map(|number| matrix(number).generate::<f32, u32>().unwrap().nnz());
+            nonzeros.filter(|&nnz| nnz >= 25_000).count()
+        };
+        assert!(above(30_000) >= 26 && above(10_000) <= 18, "{} {}", above(30_000), above(10_000));
+    }
+
+    #[test]
+    fn the_usual_floor_changes_nothing_but_the_name() {
+        for number in 0..6 {
+            let with_floor = small(number).with_floor(10_000).unwrap();
+            assert_eq!(with_floor.to_string(), format!("random:1:{number}:10000..60000"));
+            assert_eq!(with_floor.structure(), small(number).structure());
+            assert_eq!(with_floor.generate::<f64, u32>(), small(number).generate::<f64, u32>());
         }
     }
 

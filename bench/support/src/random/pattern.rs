@@ -45,7 +45,7 @@ impl Pattern {
     }
 
     /// Collects the rows of a function that replaces a buffer by the columns of a row.
-    fn from_rows(rows: usize, cols: usize, row: impl Fn(usize, &mut Vec<u32>) + Sync) -> Self {
+    pub(super) fn from_rows(rows: usize, cols: usize, row: impl Fn(usize, &mut Vec<u32>) + Sync) -> Self {
         let task = |task: usize| {
             let (mut lengths, mut columns, mut found) = (Vec::new(), Vec::new(), Vec::new());
             for index in task * TASK..rows.min((task + 1) * TASK) {
@@ -61,6 +61,39 @@ impl Pattern {
             pattern.append(lengths, columns);
         }
         pattern
+    }
+
+    /// Collects entries in any order. Those that repeat count once.
+    pub(super) fn of_entries(
+        rows: usize,
+        cols: usize,
+        entries: impl Iterator<Item = (u32, u32)> + Clone,
+    ) -> Self {
+        let scattered = Self::scattered(rows, cols, entries);
+        Self::from_rows(rows, cols, |row, found| {
+            found.clear();
+            found.extend_from_slice(scattered.row(row));
+            found.sort_unstable();
+            found.dedup();
+        })
+    }
+
+    /// Sorts entries by row; each row keeps their order (a counting sort).
+    fn scattered(rows: usize, cols: usize, entries: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut offsets = vec![0; rows + 1];
+        for (row, _) in entries.clone() {
+            offsets[row as usize + 1] += 1;
+        }
+        for row in 0..rows {
+            offsets[row + 1] += offsets[row];
+        }
+        let (mut ends, mut columns) = (offsets.clone(), vec![0; offsets[rows]]);
+        for (row, column) in entries {
+            let end = &mut ends[row as usize];
+            columns[*end] = column;
+            *end += 1;
+        }
+        Self { cols, offsets, columns }
     }
 
     /// A pattern without rows.
@@ -108,22 +141,8 @@ impl Pattern {
     }
 
     fn transposed(&self) -> Self {
-        let mut offsets = vec![0; self.cols + 1];
-        for &column in &self.columns {
-            offsets[column as usize + 1] += 1;
-        }
-        for column in 0..self.cols {
-            offsets[column + 1] += offsets[column];
-        }
-        let (mut ends, mut columns) = (offsets.clone(), vec![0; self.columns.len()]);
-        for row in 0..self.nrows() {
-            for &column in self.row(row) {
-                let end = &mut ends[column as usize];
-                columns[*end] = row as u32;
-                *end += 1;
-            }
-        }
-        Self { cols: self.nrows(), offsets, columns }
+        let of_row = |row: usize| self.row(row).iter().map(move |&column| (column, row as u32));
+        Self::scattered(self.cols, self.nrows(), (0..self.nrows()).flat_map(of_row))
     }
 
     fn union(&self, other: &Self) -> Self {
@@ -136,7 +155,7 @@ impl Pattern {
         })
     }
 
-    fn permuted(self, permutation: Permutation, seeds: Seeds) -> Self {
+    pub(super) fn permuted(self, permutation: Permutation, seeds: Seeds) -> Self {
         let (rows, cols) = (self.nrows(), self.cols);
         let row_order = |len| order(len, seeds, Purpose::RowOrder);
         let same: fn(usize) -> Vec<u32> = |len| (0..len as u32).collect();
@@ -180,7 +199,7 @@ impl Pattern {
 }
 
 /// The numbers below `len` in random order (Fisher and Yates).
-fn order(len: usize, seeds: Seeds, purpose: Purpose) -> Vec<u32> {
+pub(super) fn order(len: usize, seeds: Seeds, purpose: Purpose) -> Vec<u32> {
     let mut stream = seeds.stream(purpose, 0);
     let mut order: Vec<u32> = (0..len as u32).collect();
     for last in (1..len).rev() {

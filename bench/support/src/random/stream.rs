@@ -22,6 +22,8 @@ pub(super) enum Purpose {
     ColumnOrder,
     /// The values of a row.
     Values,
+    /// Entries that are drawn one by one.
+    Entries,
 }
 
 /// The numbers that identify a matrix; every stream is derived from them.

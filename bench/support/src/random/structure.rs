@@ -4,10 +4,10 @@ use std::fmt;
 
 use super::stream::{Purpose, Seeds, Stream};
 
-/// The fewest nonzeros that a structure is drawn for; collisions of columns and empty parts may leave fewer.
+/// The fewest nonzeros that a structure is drawn for without a floor; collisions of columns and empty parts may leave fewer.
 pub(super) const FEWEST_NONZEROS: f64 = 1e4;
 /// Structures are drawn for at most this fraction of the limit, so that few have to be shortened to hold it.
-const LIMIT_FRACTION: f64 = 0.8;
+pub(super) const LIMIT_FRACTION: f64 = 0.8;
 
 /// The structure of a matrix. Rows and columns are those of nodes, whose entries are dense blocks; without blocks, a
 /// node is one row or column. The display lists all parameters as `name=value`.
@@ -145,10 +145,10 @@ pub struct Stretches {
 }
 
 impl Structure {
-    /// Draws the structure of a matrix with at most `most_nonzeros` nonzeros.
-    pub(super) fn draw(seeds: Seeds, most_nonzeros: usize) -> Self {
+    /// Draws the structure of a matrix for at least `least` nonzeros, with at most `most_nonzeros`.
+    pub(super) fn draw(seeds: Seeds, least: f64, most_nonzeros: usize) -> Self {
         let stream = &mut seeds.stream(Purpose::Structure, 0);
-        let nonzeros = stream.log_uniform(FEWEST_NONZEROS, LIMIT_FRACTION * most_nonzeros as f64);
+        let nonzeros = stream.log_uniform(least, LIMIT_FRACTION * most_nonzeros as f64);
         // Columns over rows.
         let (is_square, aspect) = match stream.below(10) {
             0..6 => (true, 1.0),
