@@ -140,7 +140,7 @@ impl Suite {
                 })
                 .collect(),
             Self::Folder => {
-                let mut paths = files(options.folder.ok_or(SuiteError::NoFolder)?)?;
+                let mut paths = matrix_files(options.folder.ok_or(SuiteError::NoFolder)?)?;
                 paths.retain(|path| options.nonzeros.has_file(path));
                 paths.into_iter().map(Source::File).collect()
             }
@@ -200,7 +200,11 @@ fn header(path: &Path) -> Option<MatrixMarketHeader> {
 }
 
 /// The Matrix Market files in a folder, sorted by name.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, SuiteError> {
+///
+/// # Errors
+///
+/// If the folder cannot be read.
+pub(crate) fn matrix_files(folder: &Path) -> Result<Vec<PathBuf>, SuiteError> {
     let failed = |source| SuiteError::Folder { folder: folder.into(), source };
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {

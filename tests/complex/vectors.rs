@@ -184,7 +184,7 @@ fn check_basis<V: Scalar>(device: &Device, (rows, cols): (usize, usize), used: u
         basis.dots_into(&x, &mut dots).unwrap();
         all(device, &dots.download().unwrap(), used, |col| dot(col, |element| element));
         basis.dots_conjugated_into(&x, &mut dots).unwrap();
-        all(device, &dots.download().unwrap(), used, |col| dot(col, |element| element.conj()));
+        all(device, &dots.download().unwrap(), used, |col| dot(col, Scalar::conj));
 
         let coefficients = device.upload(&numbers::<V>(used, 50)).unwrap();
         let mut y = device.upload(&numbers::<V>(rows + 1, 60)).unwrap();

@@ -36,7 +36,7 @@ impl<'r> Summary<'r> {
                 match summaries.iter_mut().find(is_it) {
                     Some(known) => known.rows.push(found),
                     None => {
-                        summaries.push(Self { key: &row.key, method: &own.name, size, rows: vec![found] })
+                        summaries.push(Self { key: &row.key, method: &own.name, size, rows: vec![found] });
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! What an element is.
+//! The traits of an element.
 
 use super::access::{Access, Atomic};
 use super::scalar_type::ScalarType;

@@ -84,7 +84,7 @@ pub(crate) struct Copy16 {
     pub(crate) line: &'static Location<'static>,
 }
 
-/// Whether a lane can continue, or why it cannot.
+/// State of a lane: ready, or the reason for its wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum LaneState {
     /// Continues with this answer to its request.

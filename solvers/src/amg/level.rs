@@ -53,7 +53,7 @@ impl<V: Value> Level<V> {
     pub(super) fn new(a: DeviceCsr<V>, analysis: Analysis<V>, smoother: AmgSmoother) -> Result<Self> {
         let plan = a.plan_spmv(SpmvOptions::default())?;
         let smoother = Smoother::new(&a, smoother, (&analysis.inverse_diagonal, analysis.radius))?;
-        Ok(Self { a, plan, smoother, analysis })
+        Ok(Self { a, plan, analysis, smoother })
     }
 
     /// Takes other values.

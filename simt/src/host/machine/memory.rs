@@ -1,4 +1,4 @@
-//! Loads and stores of elements. What is checked for each word is called, so that programs with many kernels stay small.
+//! Loads and stores of elements. The checks of a word are calls, so that programs with many kernels stay small.
 
 use std::panic::Location;
 

@@ -7,6 +7,7 @@ use evenpath::Csr;
 
 use super::grids::{self, Boundary};
 use super::{elements, finite_elements, graphs};
+use crate::suite::matrix_files;
 
 /// A suite of problems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -30,8 +31,11 @@ pub(super) struct Problem {
     source: Source,
 }
 
+type BuildResult = Result<Built, Box<dyn Error>>;
+type Build = fn(usize) -> BuildResult;
+
 enum Source {
-    Generated(fn(usize) -> Result<Built, Box<dyn Error>>),
+    Generated(Build),
     File(PathBuf),
 }
 
@@ -41,20 +45,23 @@ impl Problem {
     /// # Errors
     ///
     /// If there are too many unknowns, or the file cannot be read.
-    pub(super) fn build(&self, size: usize) -> Result<Built, Box<dyn Error>> {
+    pub(super) fn build(&self, size: usize) -> BuildResult {
         match &self.source {
             Source::Generated(build) => build(size.max(1)),
             Source::File(path) => {
                 let mut a: Csr<f64> = evenpath::io::read_matrix_market(path)?;
                 a.canonicalize();
-                scalar(a)
+                Ok(Built::scalar(a))
             }
         }
     }
 }
 
-fn scalar(a: Csr<f64>) -> Result<Built, Box<dyn Error>> {
-    Ok(Built { a, block_size: 1, near_null: Vec::new() })
+impl Built {
+    /// One unknown at each node, and the constant as near-null vector.
+    fn scalar(a: Csr<f64>) -> Self {
+        Self { a, block_size: 1, near_null: Vec::new() }
+    }
 }
 
 /// Side of a square or a cube with about `size` unknowns.
@@ -63,14 +70,10 @@ fn side(size: usize, dimensions: usize) -> usize {
 }
 
 /// Diffusion on a square, zero on its boundary.
-fn square(
-    size: usize,
-    weights: [f64; 2],
-    coefficient: impl Fn(usize, usize, usize) -> f64,
-) -> Result<Built, Box<dyn Error>> {
+fn square(size: usize, weights: [f64; 2], coefficient: impl Fn(usize, usize, usize) -> f64) -> BuildResult {
     let side = side(size, 2);
     let of_place = |place: &[usize]| coefficient(place[0], place[1], side);
-    scalar(grids::diffusion(side, &weights, of_place, (Boundary::Zero, 0.0))?)
+    Ok(Built::scalar(grids::diffusion(side, &weights, of_place, (Boundary::Zero, 0.0))?))
 }
 
 /// Eight by eight fields whose coefficients alternate.
@@ -80,11 +83,11 @@ fn checkerboard(x: usize, y: usize, side: usize, jump: f64) -> f64 {
 }
 
 /// Elements with a tensor, zero on the boundary.
-fn tensor(size: usize, tensor: &[&[f64]]) -> Result<Built, Box<dyn Error>> {
-    scalar(elements::diffusion(side(size, tensor.len()) + 1, tensor)?)
+fn tensor(size: usize, tensor: &[&[f64]]) -> BuildResult {
+    Ok(Built::scalar(elements::diffusion(side(size, tensor.len()) + 1, tensor)?))
 }
 
-fn elastic(size: usize, dimensions: usize) -> Result<Built, Box<dyn Error>> {
+fn elastic(size: usize, dimensions: usize) -> BuildResult {
     let (a, near_null) = elements::elasticity(side(size / dimensions, dimensions), dimensions)?;
     Ok(Built { a, block_size: dimensions, near_null })
 }
@@ -94,12 +97,12 @@ fn cube(
     weights: [f64; 3],
     coefficient: impl Fn(&[usize]) -> f64,
     boundary: (Boundary, f64),
-) -> Result<Built, Box<dyn Error>> {
-    scalar(grids::diffusion(side(size, 3), &weights, coefficient, boundary)?)
+) -> BuildResult {
+    Ok(Built::scalar(grids::diffusion(side(size, 3), &weights, coefficient, boundary)?))
 }
 
 /// The generated problems, by name.
-const GENERATED: [(&str, fn(usize) -> Result<Built, Box<dyn Error>>); 20] = [
+const GENERATED: [(&str, Build); 20] = [
     ("poisson-2d-5", |size| square(size, [1.0; 2], |_, _, _| 1.0)),
     ("poisson-2d-9", |size| tensor(size, &[&[1.0, 0.0], &[0.0, 1.0]])),
     ("poisson-3d-7", |size| cube(size, [1.0; 3], |_| 1.0, (Boundary::Zero, 0.0))),
@@ -121,12 +124,12 @@ const GENERATED: [(&str, fn(usize) -> Result<Built, Box<dyn Error>>); 20] = [
     ("anisotropy-45", |size| tensor(size, &[&[0.505, 0.495], &[0.495, 0.505]])),
     ("elasticity-2d", |size| elastic(size, 2)),
     ("elasticity-3d", |size| elastic(size, 3)),
-    ("roads", |size| scalar(graphs::roads(side(size, 2), 1e-3)?)),
-    ("geometric", |size| scalar(graphs::geometric(size, 1e-4)?)),
+    ("roads", |size| Ok(Built::scalar(graphs::roads(side(size, 2), 1e-3)?))),
+    ("geometric", |size| Ok(Built::scalar(graphs::geometric(size, 1e-4)?))),
     ("shifted-closed", |size| cube(size, [1.0; 3], |_| 1.0, (Boundary::Closed, 1e-5))),
     ("shifted-heat", |size| cube(size, [1.0; 3], |_| 1.0, (Boundary::Zero, 0.5))),
-    ("triangles", |size| scalar(finite_elements::triangles(side(size, 2) + 1, 1.0)?)),
-    ("triangles-graded", |size| scalar(finite_elements::triangles(side(size, 2) + 1, 2.0)?)),
+    ("triangles", |size| Ok(Built::scalar(finite_elements::triangles(side(size, 2) + 1, 1.0)?))),
+    ("triangles-graded", |size| Ok(Built::scalar(finite_elements::triangles(side(size, 2) + 1, 2.0)?))),
 ];
 
 /// The problems: generated ones, and the Matrix Market files of a folder by name.
@@ -138,17 +141,9 @@ pub(super) fn problems(folder: Option<&Path>) -> Result<Vec<Problem>, Box<dyn Er
     let generated =
         |(name, build): (&str, _)| Problem { name: name.into(), source: Source::Generated(build) };
     let mut problems: Vec<Problem> = GENERATED.into_iter().map(generated).collect();
-    let Some(folder) = folder else { return Ok(problems) };
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        files.push(entry?.path());
-    }
-    files.sort();
-    for path in files {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        if name.ends_with(".mtx") || name.ends_with(".mtx.gz") {
-            problems.push(Problem { name, source: Source::File(path) });
-        }
+    for path in folder.map(matrix_files).transpose()?.unwrap_or_default() {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        problems.push(Problem { name, source: Source::File(path) });
     }
     Ok(problems)
 }
