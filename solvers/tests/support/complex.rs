@@ -131,7 +131,7 @@ pub(crate) fn solve(mut a: Vec<Vec<C64>>, b: &[C64]) -> Vec<C64> {
 
 /// ‖x‖₂.
 pub(crate) fn norm(x: &[C64]) -> f64 {
-    x.iter().map(|element| element.norm_sqr()).sum::<f64>().sqrt()
+    x.iter().map(Complex::norm_sqr).sum::<f64>().sqrt()
 }
 
 /// Checks that elements are near, relative to the largest.
