@@ -7,7 +7,8 @@ use evenpath::{DeviceSlice, DeviceVec, Value};
 use crate::error::{Error, Result, check_square};
 use crate::hash::hashed;
 use crate::polynomial::{Step, chebyshev};
-use crate::work::{axpby, divide, norm2};
+use crate::vectors::{axpby, divide};
+use crate::work::norm2;
 use crate::{LinearOperator, Preconditioner};
 
 /// A Chebyshev polynomial in M⁻¹A, for symmetric positive definite A and M: `degree` applications of M⁻¹, and one product with A

@@ -5,7 +5,8 @@ use std::time::Instant;
 use evenpath::{DeviceSlice, DeviceVec, Scalar};
 
 use crate::error::{Result, check_len};
-use crate::work::{Work, divide};
+use crate::vectors::divide;
+use crate::work::Work;
 use crate::{Breakdown, Outcome, Report, SolverOptions, Times};
 
 /// A method, as steps between two true residuals.

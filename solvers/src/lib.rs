@@ -39,6 +39,7 @@ mod ranks;
 mod report;
 mod scalars;
 mod single_precision;
+mod vectors;
 mod work;
 
 pub use amg::{AmgCycle, AmgInfo, AmgLevelInfo, AmgOptions, AmgSetUpMs, AmgSmoother, SmoothedAggregation};

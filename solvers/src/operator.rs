@@ -6,7 +6,7 @@ use evenpath::spmv::{
 use evenpath::{Device, DeviceCsr, DeviceSlice, Offset, Scalar, vector};
 
 use crate::error::{Error, Result};
-use crate::work::copied;
+use crate::vectors::copied;
 
 /// A linear map y = Ax of real or complex vectors on a device. Implement it to solve systems whose matrix is not stored, or is
 /// stored in a format of your own.

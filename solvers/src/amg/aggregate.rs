@@ -8,7 +8,7 @@ use evenpath::semiring::{MaxTimes, MinPlus};
 use evenpath::{Device, DeviceCsr, DeviceSlice, DeviceVec, Value, vector, vector::Map};
 
 use crate::error::Result;
-use crate::work::copied;
+use crate::vectors::copied;
 
 /// State of a node in the set, above all priorities.
 const IN_SET: f64 = (1_u64 << 50) as f64;

@@ -8,7 +8,7 @@ use super::level::Level;
 use super::options::AmgCycle;
 use super::transfer::Transfer;
 use crate::error::Result;
-use crate::work::axpby;
+use crate::vectors::axpby;
 
 /// Levels and what connects them: a transfer for each but the last.
 pub(super) struct Hierarchy<V: Value> {

@@ -4,7 +4,7 @@ use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Value, vector, vector::Map};
 
 use crate::error::{Error, Result};
 use crate::scalars::epsilon;
-use crate::work::copied;
+use crate::vectors::copied;
 
 /// The reciprocals of the diagonal of the finest matrix. Waits for the device.
 ///

@@ -19,7 +19,7 @@ use super::tentative::Tentative;
 use super::transfer::Transfer;
 use crate::Preconditioner;
 use crate::error::{Error, Result, check_len, check_square};
-use crate::work::copied;
+use crate::vectors::copied;
 
 /// Smoothed-aggregation algebraic multigrid, a preconditioner of symmetric positive definite and semidefinite matrices: one cycle
 /// approximates A⁻¹r.

@@ -9,7 +9,7 @@ use super::filtered::Filtered;
 use super::spectral::largest_eigenvalue;
 use super::strength::scaled;
 use crate::error::Result;
-use crate::work::copied;
+use crate::vectors::copied;
 
 /// P = (I − ω D⁻¹A) T for the tentative prolongation T, with ω = 4/3 / ρ(D⁻¹A). A may be filtered.
 pub(super) struct Prolongation<V: Value> {

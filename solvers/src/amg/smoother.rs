@@ -5,7 +5,7 @@ use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Value, vector};
 use super::options::AmgSmoother;
 use crate::error::Result;
 use crate::polynomial::{Step, chebyshev};
-use crate::work::copied;
+use crate::vectors::copied;
 use crate::{MulticolorGaussSeidel, Preconditioner};
 
 /// Factor of the estimate of the spectral radius, which is low.

@@ -4,7 +4,7 @@ use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Factor, Value, vector};
 
 use crate::error::{Error, Result};
 use crate::scalars::epsilon;
-use crate::work::copied;
+use crate::vectors::copied;
 
 /// Number of Lanczos steps.
 const STEPS: usize = 15;

@@ -7,7 +7,7 @@ use evenpath::{Csr, DeviceCsr, DeviceSlice, Value, vector, vector::Map};
 use super::diagonal::reciprocals_above;
 use crate::error::Result;
 use crate::scalars::epsilon;
-use crate::work::copied;
+use crate::vectors::copied;
 
 /// D^(−1/2) A D^(−1/2), whose eigenvalues are those of D⁻¹A. `inverse_diagonal` has the diagonal of D⁻¹.
 pub(super) fn scaled<V: Value>(a: &DeviceCsr<V>, inverse_diagonal: &DeviceSlice<V>) -> Result<DeviceCsr<V>> {

@@ -5,7 +5,7 @@ use evenpath::{Csr, Device, DeviceCsr, DeviceSlice, DeviceVec, Value, vector, ve
 use super::diagonal::reciprocals_above;
 use crate::error::Result;
 use crate::scalars::epsilon;
-use crate::work::copied;
+use crate::vectors::copied;
 
 /// The tentative prolongation, and the near-null vectors of the coarse level.
 pub(super) struct Tentative<V: Value> {

@@ -9,7 +9,7 @@ use super::engine::Engine;
 use super::value::DirectValue;
 use crate::error::{Error, Result};
 use crate::hash::hashed;
-use crate::work::copied;
+use crate::vectors::copied;
 
 /// Largest relative residual, and relative change of the solution by a step of refinement, of a factorization that is accepted: one
 /// correct digit.

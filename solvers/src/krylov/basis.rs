@@ -5,7 +5,8 @@ use evenpath::{Complex, DeviceDense, DeviceSlice, DeviceVec, RealStorage, Scalar
 use crate::columns::{aligned_columns, column, column_mut};
 use crate::error::Result;
 use crate::number::{rounded, wide};
-use crate::work::{Work, divide};
+use crate::vectors::divide;
+use crate::work::Work;
 
 /// Vectors as the columns of a dense matrix, and what makes others orthogonal to them.
 pub(crate) struct Basis<V: Scalar> {

@@ -7,7 +7,8 @@ use crate::driver::{Cycle, Progress};
 use crate::error::Result;
 use crate::number::{magnitude, quotient};
 use crate::scalars::{Scalars, epsilon};
-use crate::work::{Work, axpby, axpby_complex, divide};
+use crate::vectors::{axpby, axpby_complex, divide};
+use crate::work::Work;
 use crate::{Breakdown, SolverOptions};
 
 /// Stabilized biconjugate gradients for any square A, real or complex, with the preconditioner on the right.

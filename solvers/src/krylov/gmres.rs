@@ -8,7 +8,8 @@ use super::solver::solver;
 use crate::driver::{Cycle, Progress};
 use crate::error::Result;
 use crate::scalars::epsilon;
-use crate::work::{Work, axpby};
+use crate::vectors::axpby;
+use crate::work::Work;
 use crate::{Breakdown, SolverOptions};
 
 /// Generalized minimal residuals for any square A, real or complex, restarted after

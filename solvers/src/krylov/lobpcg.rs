@@ -12,7 +12,8 @@ use crate::columns::{aligned_columns, check_layout, column, column_mut};
 use crate::error::{Error, Result};
 use crate::hash::hashed;
 use crate::scalars::{Scalars, epsilon};
-use crate::work::{Work, axpby, divide};
+use crate::vectors::{axpby, divide};
+use crate::work::Work;
 use crate::{Breakdown, LinearOperator, Outcome, Preconditioner, SolverOptions};
 
 /// The smallest eigenvalues of a symmetric matrix and their vectors, by the locally optimal block preconditioned conjugate gradient

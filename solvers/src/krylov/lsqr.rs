@@ -5,7 +5,8 @@ use std::time::Instant;
 use evenpath::{DeviceSlice, DeviceVec, Scalar};
 
 use crate::error::{Result, check_len};
-use crate::work::{Work, axpby, divide};
+use crate::vectors::{axpby, divide};
+use crate::work::Work;
 use crate::{Identity, LinearOperator, Outcome, Report, SolverOptions};
 
 /// LSQR, for real or complex A of any shape and rank: the x of the least ‖b − Ax‖₂, or a solution if there is one. The operator must have its

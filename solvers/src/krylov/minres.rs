@@ -6,7 +6,8 @@ use super::solver::solver;
 use crate::driver::{Cycle, Progress};
 use crate::error::Result;
 use crate::scalars::epsilon;
-use crate::work::{Work, axpby, divide};
+use crate::vectors::{axpby, divide};
+use crate::work::Work;
 use crate::{Breakdown, SolverOptions};
 
 /// Minimal residuals for symmetric A, also indefinite, and symmetric positive definite M; complex ones are Hermitian.

@@ -10,7 +10,7 @@ use crate::driver::Progress;
 use crate::error::{Error, Result, check_square};
 use crate::preconditioner::check_linear;
 use crate::scalars::Scalars;
-use crate::work::{axpby, divide};
+use crate::vectors::{axpby, divide};
 use crate::{Breakdown, CsrOperator, LinearOperator, Outcome, Preconditioner, Report, SolverOptions, Times};
 
 /// Preconditioned conjugate gradients for several right-hand sides, AX = B, with one product of A and a dense matrix in each step.

@@ -6,7 +6,8 @@ use super::solver::solver;
 use crate::driver::{Cycle, Progress};
 use crate::error::Result;
 use crate::scalars::Scalars;
-use crate::work::{Work, axpby};
+use crate::vectors::axpby;
+use crate::work::Work;
 use crate::{Breakdown, SolverOptions};
 
 /// Pipelined conjugate gradients, for symmetric positive definite A and M, or Hermitian ones of complex numbers: the inner

@@ -7,7 +7,6 @@ use evenpath_solvers::{AmgCycle, AmgOptions, AmgSmoother, Method, SolverOptions}
 
 use super::measure::Settings;
 use super::preconditioner::Name;
-use super::suite::Suite;
 use super::system::Source;
 use crate::arguments::{CommonArguments, ValueType};
 use crate::scale::Problem;
@@ -73,6 +72,13 @@ pub(crate) struct Arguments {
     pub(super) plot: Option<PathBuf>,
     #[command(flatten)]
     pub(super) common: CommonArguments,
+}
+
+/// A suite of problems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Suite {
+    /// Twenty symmetric positive definite ones, for conjugate gradients with multigrid.
+    Definite,
 }
 
 /// Cycles of AMG.

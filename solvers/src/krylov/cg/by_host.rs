@@ -5,7 +5,8 @@ use evenpath::{DeviceSlice, DeviceVec, Scalar};
 use crate::Breakdown;
 use crate::driver::{Cycle, Progress};
 use crate::error::Result;
-use crate::work::{Work, axpby};
+use crate::vectors::axpby;
+use crate::work::Work;
 
 pub(super) struct HostSteps<V: Scalar> {
     z: DeviceVec<V>,

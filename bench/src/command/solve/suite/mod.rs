@@ -8,5 +8,4 @@ mod problem;
 mod row;
 mod run;
 
-pub(super) use problem::Suite;
 pub(super) use run::run;

@@ -9,13 +9,6 @@ use super::grids::{self, Boundary};
 use super::{elements, finite_elements, graphs};
 use crate::suite::matrix_files;
 
-/// A suite of problems.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(in super::super) enum Suite {
-    /// Twenty symmetric positive definite ones, for conjugate gradients with multigrid.
-    Definite,
-}
-
 /// A matrix, and what multigrid is told about it.
 pub(super) struct Built {
     pub(super) a: Csr<f64>,
