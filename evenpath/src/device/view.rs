@@ -100,7 +100,7 @@ impl<V: Scalar> DeviceSlice<V> {
     /// use evenpath::{Complex, Device, vector};
     ///
     /// let device = Device::best()?;
-    /// let x = device.upload(&[Complex::new(1.0, 2.0), Complex::new(3.0, 4.0)])?;
+    /// let x = device.upload(&[Complex::new(1.0_f64, 2.0), Complex::new(3.0, 4.0)])?;
     /// assert_eq!(x.as_parts().download()?, [1.0, 2.0, 3.0, 4.0]);
     /// assert_eq!(vector::dot(&x.as_parts(), &x.as_parts())?, 30.0); // ‖x‖²
     /// # Ok::<(), Box<dyn std::error::Error>>(())
