@@ -142,9 +142,9 @@ fn launch_dot<V: Scalar, K: Kernel>(
 /// use evenpath::{Complex, Device, vector};
 ///
 /// let device = Device::best()?;
-/// assert_eq!(vector::norm2(&device.upload(&[3.0, 4.0])?)?, 5.0);
-/// assert_eq!(vector::norm2(&device.upload(&[Complex::new(3.0, 4.0)])?)?, 5.0);
-/// let large: f64 = vector::norm2(&device.upload(&[3e200, 4e200])?)?; // the squares would overflow
+/// assert_eq!(vector::norm2(&device.upload(&[3.0_f64, 4.0])?)?, 5.0);
+/// assert_eq!(vector::norm2(&device.upload(&[Complex::new(3.0_f32, 4.0)])?)?, 5.0);
+/// let large: f64 = vector::norm2(&device.upload(&[3e200_f64, 4e200])?)?; // the squares would overflow
 /// assert!((large / 5e200 - 1.0).abs() < 1e-15);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
