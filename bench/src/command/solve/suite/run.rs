@@ -47,7 +47,12 @@ pub(in super::super) fn run(arguments: &Arguments) -> Result<Report, Box<dyn Err
     };
     let mut report = Report::new(as_json, verdict);
     report.device(&device);
-    report.line("problems", problems.len(), json!({ "problems": problems.len(), "failed": failures.len() }));
+    let (count, failed) = (problems.len(), failures.len());
+    report.line(
+        "solved",
+        format_args!("{} of {count} problems", count - failed),
+        json!({ "problems": count, "failed": failed }),
+    );
     Ok(report)
 }
 
