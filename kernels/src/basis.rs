@@ -32,6 +32,12 @@ kernel! {
 impl<V: Arithmetic> ColumnDots<V> {
     #[device]
     fn column_dots<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        self.add_up::<BLOCK, ITEMS>(|element| element);
+    }
+
+    /// Adds up the products of `left` of the elements of each column with those of x. A thread has `ITEMS` of each in flight.
+    #[device]
+    pub(crate) fn add_up<const BLOCK: usize, const ITEMS: usize>(self, left: impl Fn(V) -> V) {
         const LANES: usize = thread::WARP_SIZE as usize;
         let rows = self.rows as usize;
         let warps = thread::grid_size() as usize * (BLOCK / LANES);
@@ -42,15 +48,15 @@ impl<V: Arithmetic> ColumnDots<V> {
             let first_of_column = col * self.col_stride as usize;
             let (mut first, mut sum) = (tile, V::ZERO);
             while first < rows {
-                let (mut left, mut right) = ([V::ZERO; ITEMS], [V::ZERO; ITEMS]);
+                let (mut column, mut x) = ([V::ZERO; ITEMS], [V::ZERO; ITEMS]);
                 for item in 0..ITEMS {
                     let row = first + item * LANES;
-                    left[item] =
+                    column[item] =
                         self.matrix.load_if(first_of_column + row * self.row_stride as usize, row < rows);
-                    right[item] = self.x.load_if(row, row < rows);
+                    x[item] = self.x.load_if(row, row < rows);
                 }
                 for item in 0..ITEMS {
-                    sum = left[item].fma(right[item], sum);
+                    sum = left(column[item]).fma(x[item], sum);
                 }
                 first += warps * LANES * ITEMS;
             }

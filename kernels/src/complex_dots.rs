@@ -1,16 +1,17 @@
 //! Inner products of complex vectors: of two vectors, and of one with each column of a tall matrix.
 //!
-//! Elements have up to 16 bytes, so a thread has half as many in flight as in [`Dot`](crate::vector::Dot) and
-//! [`ColumnDots`](crate::basis::ColumnDots), which these kernels resemble.
+//! Elements have up to 16 bytes, so a thread has half as many in flight as in [`Dot`] and [`ColumnDots`].
 
 use evenpath_simt::num_complex::Complex;
-use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Global, GlobalMut};
+use evenpath_simt::{device, kernel, Arena, Arithmetic, Global, GlobalMut};
 
+use crate::basis::ColumnDots;
 use crate::block::reduce::BlockReduce;
+use crate::vector::Dot;
 
 /// Returns the number, or its conjugate.
 #[device]
-fn factor<V: Arithmetic>(number: V, is_conjugated: bool) -> V {
+fn conjugate_if<V: Arithmetic>(is_conjugated: bool, number: V) -> V {
     if is_conjugated {
         number.conjugate()
     } else {
@@ -40,28 +41,10 @@ kernel! {
 
 impl<V: Arithmetic> ComplexDot<V> {
     #[device]
-    fn dot<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
-        let (len, is_conjugated) = (self.len as usize, self.is_conjugated != 0);
-        let stride = thread::grid_size() as usize * BLOCK * ITEMS;
-        let mut first = thread::block() as usize * BLOCK * ITEMS + thread::index() as usize;
-        let mut sum = V::ZERO;
-        while first < len {
-            let (mut left, mut right) = ([V::ZERO; ITEMS], [V::ZERO; ITEMS]);
-            for item in 0..ITEMS {
-                let index = first + item * BLOCK;
-                left[item] = self.x.load_if(index, index < len);
-                right[item] = self.y.load_if(index, index < len);
-            }
-            for item in 0..ITEMS {
-                sum = factor(left[item], is_conjugated).fma(right[item], sum);
-            }
-            first += stride;
-        }
-        reduce.share(sum, |a, b| a + b);
-        if thread::index() == 0 {
-            self.sums.store(thread::block() as usize, reduce.total(|a, b| a + b));
-        }
+    fn dot<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
+        let Self { x, y, sums, len, is_conjugated } = self;
+        Dot { x, y, sums, len }
+            .add_up::<BLOCK, ITEMS>(arena, |element| conjugate_if(is_conjugated != 0, element));
     }
 }
 
@@ -94,33 +77,8 @@ kernel! {
 impl<V: Arithmetic> ComplexColumnDots<V> {
     #[device]
     fn column_dots<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        const LANES: usize = thread::WARP_SIZE as usize;
-        let (rows, is_conjugated) = (self.rows as usize, self.is_conjugated != 0);
-        let warps = thread::grid_size() as usize * (BLOCK / LANES);
-        let own = thread::block() as usize * (BLOCK / LANES) + thread::warp() as usize;
-        let tile = own * LANES * ITEMS + thread::lane() as usize;
-        let mut col = 0;
-        while col < self.cols as usize {
-            let first_of_column = col * self.col_stride as usize;
-            let (mut first, mut sum) = (tile, V::ZERO);
-            while first < rows {
-                let (mut left, mut right) = ([V::ZERO; ITEMS], [V::ZERO; ITEMS]);
-                for item in 0..ITEMS {
-                    let row = first + item * LANES;
-                    let at = first_of_column + row * self.row_stride as usize;
-                    left[item] = self.matrix.load_if(at, row < rows);
-                    right[item] = self.x.load_if(row, row < rows);
-                }
-                for item in 0..ITEMS {
-                    sum = factor(left[item], is_conjugated).fma(right[item], sum);
-                }
-                first += warps * LANES * ITEMS;
-            }
-            let sum = warp::reduce_add(sum);
-            if thread::lane() == 0 {
-                self.sums.store(col * warps + own, sum);
-            }
-            col += 1;
-        }
+        let Self { matrix, x, sums, rows, cols, is_conjugated, row_stride, col_stride } = self;
+        ColumnDots { matrix, x, sums, rows, cols, row_stride, col_stride }
+            .add_up::<BLOCK, ITEMS>(|element| conjugate_if(is_conjugated != 0, element));
     }
 }

@@ -301,20 +301,30 @@ kernel! {
 
 impl<V: Arithmetic> Dot<V> {
     #[device]
-    fn dot<const BLOCK: usize>(self, mut arena: Arena) {
+    fn dot<const BLOCK: usize>(self, arena: Arena) {
+        self.add_up::<BLOCK, IN_FLIGHT>(arena, |element| element);
+    }
+
+    /// Adds up the products of `left` of the elements of x with those of y. A thread has `ITEMS` of each in flight.
+    #[device]
+    pub(crate) fn add_up<const BLOCK: usize, const ITEMS: usize>(
+        self,
+        mut arena: Arena,
+        left: impl Fn(V) -> V,
+    ) {
         let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
-        let (len, stride) = (self.len as usize, thread::grid_size() as usize * BLOCK * IN_FLIGHT);
-        let mut first = thread::block() as usize * BLOCK * IN_FLIGHT + thread::index() as usize;
+        let (len, stride) = (self.len as usize, thread::grid_size() as usize * BLOCK * ITEMS);
+        let mut first = thread::block() as usize * BLOCK * ITEMS + thread::index() as usize;
         let mut sum = V::ZERO;
         while first < len {
-            let (mut left, mut right) = ([V::ZERO; IN_FLIGHT], [V::ZERO; IN_FLIGHT]);
-            for item in 0..IN_FLIGHT {
+            let (mut x, mut y) = ([V::ZERO; ITEMS], [V::ZERO; ITEMS]);
+            for item in 0..ITEMS {
                 let index = first + item * BLOCK;
-                left[item] = self.x.load_if(index, index < len);
-                right[item] = self.y.load_if(index, index < len);
+                x[item] = self.x.load_if(index, index < len);
+                y[item] = self.y.load_if(index, index < len);
             }
-            for item in 0..IN_FLIGHT {
-                sum = left[item].fma(right[item], sum);
+            for item in 0..ITEMS {
+                sum = left(x[item]).fma(y[item], sum);
             }
             first += stride;
         }

@@ -2,6 +2,7 @@
 
 use evenpath_simt_macros::device;
 use half::{bf16, f16};
+use num_complex::Complex;
 
 use crate::element::{AtomicElement, Element};
 use crate::machine;
@@ -78,7 +79,7 @@ pub trait Stored: Element {
 }
 
 macro_rules! stored_as_computed {
-    ($($type:ident),*) => {$(
+    ($($type:ty),*) => {$(
         impl Stored for $type {
             type Compute = Self;
             #[device]
@@ -92,7 +93,7 @@ macro_rules! stored_as_computed {
         }
     )*};
 }
-stored_as_computed!(f32, f64);
+stored_as_computed!(f32, f64, Complex<f32>, Complex<f64>);
 
 /// An element as memory holds it that computations in `V` take: a value of a matrix whose products are computed and summed in `V`.
 pub trait WidenTo<V>: Element {

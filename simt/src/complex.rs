@@ -3,7 +3,7 @@
 use evenpath_simt_macros::device;
 use num_complex::Complex;
 
-use crate::arithmetic::{Arithmetic, Stored};
+use crate::arithmetic::Arithmetic;
 use crate::machine;
 
 macro_rules! complex_elements {
@@ -29,20 +29,6 @@ macro_rules! complex_elements {
                 let is_stored = address != 0;
                 let stored = machine::load_read_only_if::<Self>(address, is_stored);
                 if is_stored { self * stored } else { self }
-            }
-        }
-
-        impl Stored for Complex<$part> {
-            type Compute = Self;
-
-            #[device]
-            fn widen(self) -> Self {
-                self
-            }
-
-            #[device]
-            fn narrow(value: Self) -> Self {
-                value
             }
         }
     )*};

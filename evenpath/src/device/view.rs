@@ -84,7 +84,7 @@ impl<T: Pod> DeviceSlice<T> {
         Ok((view(low), view(high)))
     }
 
-    /// The elements in a range; whoever gets them borrows these.
+    /// Returns the elements in a range. The caller keeps `self` borrowed while it uses them.
     fn part(&self, range: &impl RangeBounds<usize>) -> Result<Elements<T>, DeviceError> {
         let Range { start, end } = check_range(range, self.len())?;
         Ok(Elements::new(self.parts.device.clone(), self.parts.memory.part(start, end - start)))
@@ -123,7 +123,7 @@ impl<V: Scalar> DeviceSlice<V> {
         DeviceViewMut { elements: self.real(), borrow: PhantomData }
     }
 
-    /// The parts of the numbers; whoever gets them borrows these.
+    /// Returns the parts of the numbers. The caller keeps `self` borrowed while it uses them.
     fn real(&self) -> Elements<V::Real> {
         Elements::new(self.parts.device.clone(), self.parts.memory.real())
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map by integers that nobody chooses to collide: addresses, blocks, operations.
+/// A hash map by addresses, blocks or operations. The hash is fast and does not resist keys that are chosen to collide.
 pub(super) type IntegerMap<K, V> = HashMap<K, V, BuildHasherDefault<IntegerHasher>>;
 
 /// Hashes an integer by [`mix`].

@@ -133,13 +133,13 @@ pub(crate) fn store_streaming_4<T: Element>(address: u64, values: [T; 4]) {
 #[inline]
 #[track_caller]
 pub(crate) fn load_16<T: Element>(address: u64) -> Packet {
-    packets::load(address, T::WORD_SIZE)
+    packets::load(address, T::WORD_SIZE, words::load)
 }
 
 #[inline]
 #[track_caller]
 pub(crate) fn load_read_only_16<T: Element>(address: u64) -> Packet {
-    packets::load_read_only(address, T::WORD_SIZE)
+    packets::load(address, T::WORD_SIZE, words::load_read_only)
 }
 
 #[inline]
@@ -155,7 +155,7 @@ pub(crate) fn load_read_only_16_if<T: Element>(address: u64, condition: bool) ->
 #[inline]
 #[track_caller]
 pub(crate) fn load_streaming_16<T: Element>(address: u64) -> Packet {
-    packets::load_streaming(address, T::WORD_SIZE)
+    packets::load(address, T::WORD_SIZE, words::load_for_operation)
 }
 
 #[inline]

@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::checks::misaligned;
-use super::words;
+use super::words::{self, Line};
 use crate::element::Packet;
 use crate::host::block::{with_lane, Copy16};
 
@@ -31,25 +31,12 @@ fn scatter(packet: Packet, size: usize, mut store: impl FnMut(usize, u64)) {
     }
 }
 
+/// Loads a packet by words of `size` bytes, each by `word`.
 #[track_caller]
-pub(super) fn load(address: u64, size: usize) -> Packet {
+pub(super) fn load(address: u64, size: usize, word: fn(u64, usize, Line) -> u64) -> Packet {
     check(address);
     let line = Location::caller();
-    gather(size, |offset| words::load(address + offset as u64, size, line))
-}
-
-#[track_caller]
-pub(super) fn load_read_only(address: u64, size: usize) -> Packet {
-    check(address);
-    let line = Location::caller();
-    gather(size, |offset| words::load_read_only(address + offset as u64, size, line))
-}
-
-#[track_caller]
-pub(super) fn load_streaming(address: u64, size: usize) -> Packet {
-    check(address);
-    let line = Location::caller();
-    gather(size, |offset| words::load_for_operation(address + offset as u64, size, line))
+    gather(size, |offset| word(address + offset as u64, size, line))
 }
 
 #[track_caller]
@@ -77,7 +64,7 @@ pub(super) fn shared_store(address: u32, size: usize, packet: Packet) {
 #[track_caller]
 pub(super) fn shared_copy(address: u32, from: u64, size: usize) {
     check(u64::from(address));
-    let packet = load_streaming(from, size);
+    let packet = load(from, size, words::load_for_operation);
     let line = Location::caller();
     with_lane(|lane| lane.copies.borrow_mut().push(Copy16 { address, size, packet, line }));
 }

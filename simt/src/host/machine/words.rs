@@ -7,7 +7,8 @@ use crate::host::block::with_lane;
 use crate::host::fault::AccessKind;
 use crate::host::read_only::Use;
 
-type Line = &'static Location<'static>;
+/// The line of the kernel that makes an access.
+pub(super) type Line = &'static Location<'static>;
 
 /// Notes how the launch uses bytes of memory.
 pub(super) fn note_use(how: Use, address: u64, bytes: usize, line: Line) {
