@@ -123,7 +123,7 @@ impl Suite {
     ///
     /// # Errors
     ///
-    /// If a folder is needed but not given, or cannot be read; if no random matrices have so many nonzeros.
+    /// If a suite needs a folder and none is given, if the folder cannot be read, or if random matrices cannot have the nonzeros asked for.
     pub(crate) fn sources(self, options: SuiteOptions<'_>) -> Result<Vec<Source>, SuiteError> {
         let like = |matrix| Source::Generated(Kind::Like { matrix }.into());
         Ok(match self {
@@ -167,7 +167,7 @@ impl RandomSuite<'_> {
 }
 
 impl NonzeroRange {
-    /// Returns whether a file has so many nonzeros by its header, counting both triangles of a symmetric matrix. A file without a
+    /// Returns whether the nonzeros of a file are in the range, by its header; those of a symmetric matrix count twice. A file without a
     /// valid header stays, so that it is reported.
     fn has_file(self, path: &Path) -> bool {
         if self == Self::default() {

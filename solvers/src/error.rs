@@ -176,3 +176,12 @@ pub(crate) fn check_len(operand: &'static str, found: usize, needed: usize) -> R
 pub(crate) fn check_square((rows, cols): (usize, usize)) -> Result<()> {
     if rows == cols { Ok(()) } else { Err(Error::NotSquare { rows, cols }) }
 }
+
+/// Checks a factor of over-relaxation.
+pub(crate) fn check_relaxation(factor: f64) -> Result<()> {
+    if factor > 0.0 && factor < 2.0 {
+        return Ok(());
+    }
+    let (option, needed) = ("the relaxation factor", "more than 0 and less than 2");
+    Err(Error::Option { option, value: factor.to_string(), needed })
+}

@@ -5,7 +5,7 @@ use evenpath::vector::Map;
 use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Offset, Value, vector};
 
 use crate::Preconditioner;
-use crate::error::{Error, Result};
+use crate::error::{Result, check_relaxation};
 use crate::preconditioner::inverse_diagonal;
 
 /// Symmetric Gauss–Seidel, or with a relaxation factor ω symmetric successive over-relaxation (SSOR):
@@ -43,14 +43,7 @@ impl<V: Value, O: Offset> SymmetricGaussSeidel<V, O> {
     ///
     /// The same as for [`new`](Self::new), and if ω is not between 0 and 2.
     pub fn with_relaxation(a: &DeviceCsr<V, O>, relaxation: f64) -> Result<Self> {
-        if !(relaxation > 0.0 && relaxation < 2.0) {
-            let value = relaxation.to_string();
-            return Err(Error::Option {
-                option: "the relaxation factor",
-                value,
-                needed: "more than 0 and less than 2",
-            });
-        }
+        check_relaxation(relaxation)?;
         let (inverse_diagonal, scaled) = (inverse_diagonal(a)?, a.copy()?);
         let unit = TriangularOptions::default().with_diagonal(Diagonal::Unit);
         let lower = scaled.plan_triangular_solve(unit)?;

@@ -9,7 +9,7 @@ use evenpath::spmv::{SpmvOptions, SpmvPlan};
 use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Offset, Value, graph, key::Pairs, vector};
 
 use crate::Preconditioner;
-use crate::error::{Error, Result, check_len};
+use crate::error::{Result, check_len, check_relaxation};
 use crate::preconditioner::inverse_diagonal;
 
 /// Symmetric Gauss–Seidel by colors, or with a relaxation factor ω symmetric successive over-relaxation (SSOR): the
@@ -70,11 +70,7 @@ impl<V: Value, O: Offset> MulticolorGaussSeidel<V, O> {
     ///
     /// The same as for [`new`](Self::new), and if ω is not between 0 and 2.
     pub fn with_relaxation(a: &DeviceCsr<V, O>, relaxation: f64) -> Result<Self> {
-        if !(relaxation > 0.0 && relaxation < 2.0) {
-            let value = relaxation.to_string();
-            let needed = "more than 0 and less than 2";
-            return Err(Error::Option { option: "the relaxation factor", value, needed });
-        }
+        check_relaxation(relaxation)?;
         Self::with_inverse_diagonal(a, inverse_diagonal(a)?, relaxation)
     }
 

@@ -1,5 +1,5 @@
-//! Numbers of methods for real and complex matrices, on the host. Those of real matrices have no imaginary part, and the same bits
-//! as in real arithmetic.
+//! Scalars of the methods, on the host: complex for all matrices. For real matrices the imaginary parts are zero, and the real parts
+//! have the bits of real arithmetic.
 
 use evenpath::{Complex, RealStorage, Scalar};
 

@@ -1,73 +1,36 @@
 //! Each method on the systems that it is for, against dense references.
 
-use evenpath::{Csr, Device, Value};
-use evenpath_solvers::{Identity, Jacobi, Method, Outcome, Preconditioner, SolverOptions};
+use evenpath::Csr;
+use evenpath_solvers::{Identity, Jacobi, Method, Outcome, SolverOptions};
 use evenpath_tests::devices;
 
+use crate::support::checks::{GENERAL, check_all, options};
 use crate::support::{
-    UserOperator, check_solution, convection, cycle, dense, indefinite, neumann, run, run_from, scaled,
-    solve_dense, spd, vector, zero_mean,
+    UserOperator, check_solution, convection, cycle, indefinite, neumann, run, run_from, scaled, spd, vector,
+    zero_mean,
 };
-
-/// The tolerance, and the limit of the error of x.
-fn tolerance<V: Value>() -> f64 {
-    if size_of::<V>() == 4 { 2e-6 } else { 1e-11 }
-}
-
-fn options<V: Value>() -> SolverOptions {
-    SolverOptions::default().with_tolerance(tolerance::<V>()).with_stagnation_steps(200)
-}
-
-/// Methods for any square matrix.
-const GENERAL: [Method; 3] = [Method::BiCgStab, Method::Gmres, Method::Fgmres];
-
-/// Checks that a method converges, and finds the solution of Gaussian elimination.
-fn check<V: Value>(device: &Device, method: Method, a: &Csr<V>, preconditioner: &dyn Preconditioner<V>) {
-    let b: Vec<V> = vector(a.nrows());
-    let guess = vec![V::ZERO; a.ncols()];
-    let (report, x) = run_from(device, method, (a, &b, &guess), options::<V>(), preconditioner);
-    assert_eq!(report.outcome, Outcome::Converged, "{device}, {}: {report}", a.nrows());
-    check_solution(a, &x, &b, 1.5 * tolerance::<V>());
-    let b: Vec<f64> = b.iter().map(|value| value.to_f64()).collect();
-    let expected = solve_dense(dense(a), &b);
-    let largest = expected.iter().fold(0.0_f64, |largest, element| largest.max(element.abs()));
-    for (x, expected) in x.iter().zip(&expected) {
-        assert!((x.to_f64() - expected).abs() <= 50.0 * tolerance::<V>() * largest, "{device}, {method}");
-    }
-}
-
-fn check_all<V: Value>(methods: &[Method], sizes: &[usize], matrix: fn(usize) -> Csr<V>, with_jacobi: bool) {
-    for under_test in devices() {
-        let device = &under_test.device;
-        for &size in sizes {
-            let a = matrix(size);
-            let jacobi = Jacobi::new(&device.upload(&a).unwrap()).unwrap();
-            for &method in methods {
-                check(device, method, &a, &Identity);
-                if with_jacobi {
-                    check(device, method, &a, &jacobi);
-                }
-            }
-        }
-    }
-}
 
 #[test]
 fn every_method_solves_positive_definite_systems() {
-    check_all::<f64>(&Method::ALL, &[1, 2, 3, 22], spd, true);
-    check_all::<f32>(&Method::ALL, &[17], spd, true);
+    check_all(&Method::ALL, &[1, 2, 3, 22], (spd::<f64>, vector), true);
+    check_all(&Method::ALL, &[17], (spd::<f32>, vector), true);
 }
 
 #[test]
 fn general_methods_solve_systems_without_symmetry() {
-    check_all::<f64>(&GENERAL, &[2, 5, 24], convection, true);
-    check_all::<f32>(&GENERAL, &[15], convection, true);
+    check_all(&GENERAL, &[2, 5, 24], (convection::<f64>, vector), true);
+    check_all(&GENERAL, &[15], (convection::<f32>, vector), true);
 }
 
 #[test]
 fn minres_and_general_methods_solve_indefinite_systems() {
-    check_all::<f64>(&[Method::Minres, Method::Gmres, Method::Fgmres], &[2, 3, 20], indefinite, false);
-    check_all::<f32>(&[Method::Minres, Method::Gmres], &[15], indefinite, false);
+    check_all(
+        &[Method::Minres, Method::Gmres, Method::Fgmres],
+        &[2, 3, 20],
+        (indefinite::<f64>, vector),
+        false,
+    );
+    check_all(&[Method::Minres, Method::Gmres], &[15], (indefinite::<f32>, vector), false);
 }
 
 #[test]

@@ -1,6 +1,8 @@
-//! Complex matrices of each kind, and a dense reference: Gaussian elimination.
+//! Complex matrices of each kind, and dense ones.
 
 use evenpath::{Complex, Csr, RealStorage, Scalar};
+
+use super::dense::rows_of;
 
 pub(crate) type C64 = Complex<f64>;
 
@@ -91,42 +93,12 @@ pub(crate) fn vector<V: Scalar>(len: usize) -> Vec<V> {
 
 /// The rows of a matrix.
 pub(crate) fn dense<V: Scalar>(a: &Csr<V>) -> Vec<Vec<C64>> {
-    let mut rows = vec![vec![C64::ZERO; a.ncols()]; a.nrows()];
-    for (row, col, value) in a.iter() {
-        rows[row][col] += exact(value);
-    }
-    rows
+    rows_of(a, exact)
 }
 
 /// The product of a dense matrix and a vector.
 pub(crate) fn times(a: &[Vec<C64>], x: &[C64]) -> Vec<C64> {
     a.iter().map(|row| row.iter().zip(x).map(|(a, x)| a * x).sum()).collect()
-}
-
-/// Solves Ax = b for a regular A, with row pivoting.
-pub(crate) fn solve(mut a: Vec<Vec<C64>>, b: &[C64]) -> Vec<C64> {
-    let n = b.len();
-    for (row, &b) in a.iter_mut().zip(b) {
-        row.push(b);
-    }
-    for at in 0..n {
-        let pivot = (at..n).max_by(|&i, &j| a[i][at].norm().total_cmp(&a[j][at].norm())).unwrap();
-        a.swap(at, pivot);
-        let (above, below) = a.split_at_mut(at + 1);
-        let pivot_row = &above[at];
-        for row in below {
-            let factor = row[at] / pivot_row[at];
-            for (element, pivot) in row.iter_mut().zip(pivot_row).skip(at) {
-                *element -= factor * pivot;
-            }
-        }
-    }
-    let mut x = vec![C64::ZERO; n];
-    for at in (0..n).rev() {
-        let sum: C64 = (at + 1..n).map(|col| a[at][col] * x[col]).sum();
-        x[at] = (a[at][n] - sum) / a[at][at];
-    }
-    x
 }
 
 /// ‖x‖₂.

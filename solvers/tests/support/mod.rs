@@ -1,5 +1,6 @@
 //! Matrices, and a check of solutions that uses nothing of the library but the matrix.
 
+pub(crate) mod checks;
 pub(crate) mod complex;
 mod dense;
 pub(crate) mod problems;
