@@ -17,6 +17,13 @@ impl<T: AtomicElement, A: Alignment> GlobalMut<T, A> {
         machine::atomic_load(self.atomic_address(index), ordering, scope)
     }
 
+    /// Loads atomically, relaxed, for the device, where `condition` holds; elsewhere returns `otherwise` without an access. Without
+    /// a branch, so that several loads are on their way together.
+    #[device(track_caller)]
+    pub fn atomic_load_if(self, index: usize, condition: bool, otherwise: T) -> T {
+        machine::atomic_load_if(self.atomic_address_if(index, condition), condition, otherwise)
+    }
+
     /// Stores atomically; `ordering` is `Relaxed` or `Release` (the others count as `Release`).
     #[device(track_caller)]
     pub fn atomic_store(self, index: usize, value: T, ordering: Ordering, scope: Scope) {
@@ -67,6 +74,19 @@ impl<T: AtomicElement> Shared<T> {
     #[device(track_caller)]
     pub fn atomic_load(self, index: usize) -> T {
         machine::shared_atomic_load(self.at(index))
+    }
+
+    /// [`atomic_load`](Self::atomic_load) where `condition` holds; elsewhere returns `otherwise` without an access and without a
+    /// branch.
+    #[device(track_caller)]
+    pub fn atomic_load_if(self, index: usize, condition: bool, otherwise: T) -> T {
+        machine::shared_atomic_load_if(self.at_if(index, condition), condition, otherwise)
+    }
+
+    /// Stores atomically, relaxed, for the block: next to atomic loads of other threads.
+    #[device(track_caller)]
+    pub fn atomic_store(self, index: usize, value: T) {
+        machine::shared_atomic_store(self.at(index), value);
     }
 }
 

@@ -268,6 +268,17 @@ impl<T: Element, A: Alignment> GlobalMut<T, A> {
     pub(crate) fn atomic_address(self, index: usize) -> u64 {
         self.at(index, 1)
     }
+
+    /// [`atomic_address`](Self::atomic_address), checked only where `condition` holds.
+    #[device(track_caller)]
+    pub(crate) fn atomic_address_if(self, index: usize, condition: bool) -> u64 {
+        #[cfg(not(target_arch = "nvptx64"))]
+        if !condition {
+            return self.address;
+        }
+        let _ = condition;
+        self.at(index, 1)
+    }
 }
 
 impl<T: Element> GlobalMut<T, Aligned16> {

@@ -11,7 +11,7 @@ use crate::error::Result;
 ///
 /// Source: Saad, *Iterative Methods for Sparse Linear Systems*, 2003, section 10.3.
 pub struct IncompleteLu<V: Scalar, O: Offset = u32> {
-    plan: Ilu0Plan<O>,
+    plan: Ilu0Plan<V, O>,
     factors: DeviceCsr<V, O>,
     lower: TriangularPlan<V, O>,
     upper: TriangularPlan<V, O>,
@@ -76,7 +76,7 @@ impl<V: Scalar, O: Offset> Preconditioner<V> for IncompleteLu<V, O> {
 ///
 /// Source: Meijerink and van der Vorst, Math. Comp. 31, 1977.
 pub struct IncompleteCholesky<V: Scalar, O: Offset = u32> {
-    plan: Ic0Plan<O>,
+    plan: Ic0Plan<V, O>,
     factor: DeviceCsr<V, O>,
     lower: TriangularPlan<V, O>,
     transposed: TriangularPlan<V, O>,

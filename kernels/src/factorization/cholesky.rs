@@ -1,8 +1,7 @@
 use evenpath_simt::num_complex::Complex;
-use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Global};
 
-use super::rows::{FactorRows, WarpRow};
-use crate::block::waiting::TURN_WORDS;
+use super::rows::{shared_bytes, FactorRows, NeededRow, OwnRow};
 use crate::triangular::Coefficient;
 use crate::Offset;
 
@@ -11,17 +10,15 @@ kernel! {
     /// 1977). One warp per row.
     pub struct FactorizeCholesky<V: Coefficient, O: Offset> {
         /// The rows of L.
-        pub rows: FactorRows<O>,
+        pub rows: FactorRows<V, O>,
         /// The values of the matrix.
         pub matrix: Global<V>,
         /// The first entry of each row in the matrix.
         pub begins: Global<O>,
-        /// Output: the values of L.
-        pub factor: GlobalMut<V>,
         /// Factor of the diagonal of the matrix.
         pub diagonal: V,
     }
-    shared: TURN_WORDS * 4;
+    shared: shared_bytes::<V>(BLOCK);
     body: FactorizeCholesky::factorize::<BLOCK>;
     entries: {
         factorization_cholesky_{V}_{O} in factorization_{V}: V in [f32, f64], O in [u32, u64], 128 x 1;
@@ -32,59 +29,71 @@ kernel! {
 
 impl<V: Coefficient, O: Offset> FactorizeCholesky<V, O> {
     #[device]
-    fn factorize<const BLOCK: usize>(self, mut arena: Arena) {
-        let Some(own) = self.rows.draw::<BLOCK>(arena.take(TURN_WORDS)) else { return };
+    fn factorize<const BLOCK: usize>(self, arena: Arena) {
+        let Some(own) = self.rows.draw::<BLOCK>(arena) else { return };
         let begin = self.begins.load(own.row).to_usize();
-        let mut entry = own.begin;
-        while entry < own.diagonal {
-            let value = self.matrix.load(begin + (entry - own.begin));
-            self.compute(own, entry, value);
+        own.fill(|at| self.matrix.load(begin + at));
+        // What is needed of a row is found before the values of the row before it are waited for.
+        let mut next = self.needed(own, 0);
+        let mut entry = 0;
+        while entry < own.below {
+            let needed = next;
+            next = self.needed(own, entry + 1);
+            self.compute(own, entry, needed);
             entry += 1;
         }
-        let squares = sum(own.begin, own.diagonal, |at| {
-            let value = self.factor.load(at);
-            value * value.conjugate()
-        });
+        let mut squares = V::ZERO;
+        let mut at = thread::lane() as usize;
+        while at < own.below {
+            let value = own.value(at);
+            squares += value * value.conjugate();
+            at += thread::WARP_SIZE as usize;
+        }
+        let squares = warp::reduce_add(squares);
         if thread::lane() == 0 {
-            let pivot = self.diagonal * self.matrix.load(begin + (own.diagonal - own.begin)) - squares;
+            let pivot = self.diagonal * own.value(own.below) - squares;
             // Not positive for NaN either.
             if !pivot.is_positive() {
                 self.rows.note_breakdown(own.row);
             }
-            self.factor.store(own.diagonal, pivot.real_root());
+            own.set(own.below, pivot.real_root());
         }
-        self.rows.complete(own);
+        self.rows.store(own, 0);
     }
 
-    /// Computes an entry below the diagonal, where the matrix has `value`.
+    /// Finds the row of an entry's column, and where it meets the warp's. After the last entry below the diagonal there is none.
     #[device]
-    fn compute(self, own: WarpRow, entry: usize, value: V) {
-        let row = self.rows.column(entry);
-        self.rows.wait(row, own);
-        let (begin, diagonal) = self.rows.bounds(row as usize);
-        let product = sum(begin, diagonal, |at| {
-            let found = self.rows.find(self.rows.column(at), own.begin, entry);
-            if found < entry {
-                self.factor.load(at).conjugate() * self.factor.load(found)
-            } else {
-                V::ZERO
+    fn needed(self, own: OwnRow<V>, entry: usize) -> NeededRow {
+        if entry >= own.below {
+            return NeededRow { begin: 0, end: 0, diagonal: 0, meets: None };
+        }
+        let (begin, diagonal) = self.rows.bounds(own.column(entry) as usize);
+        let meets = self.rows.meet(begin + thread::lane() as usize, diagonal, own, (0, entry));
+        NeededRow { begin, end: diagonal, diagonal, meets }
+    }
+
+    /// Computes an entry below the diagonal: the inner product has every 32nd term in each lane, and then the sums of the lanes.
+    #[device]
+    fn compute(self, own: OwnRow<V>, entry: usize, needed: NeededRow) {
+        let mut meets = needed.meets;
+        let mut at = needed.begin + thread::lane() as usize;
+        let (pivot, mut value) = self.rows.wait(needed, at, meets);
+        let mut product = V::ZERO;
+        let mut first = needed.begin;
+        loop {
+            product += meets.map_or(V::ZERO, |met| value.conjugate() * own.value(met));
+            first += thread::WARP_SIZE as usize;
+            if first >= needed.end {
+                break;
             }
-        });
+            at += thread::WARP_SIZE as usize;
+            meets = self.rows.meet(at, needed.end, own, (0, entry));
+            (_, value) = self.rows.wait(needed, at, meets);
+        }
+        let product = warp::reduce_add(product);
         if thread::lane() == 0 {
-            self.factor.store(entry, (value - product).divided_by(self.factor.load(diagonal)));
+            own.set(entry, (own.value(entry) - product).divided_by(pivot));
         }
         warp::sync(warp::FULL);
     }
-}
-
-/// Returns the sum of a term for each entry: every 32nd for each lane, and then those of the lanes.
-#[device(track_caller)]
-fn sum<V: Coefficient>(begin: usize, end: usize, term: impl Fn(usize) -> V) -> V {
-    let mut sum = V::ZERO;
-    let mut at = begin + thread::lane() as usize;
-    while at < end {
-        sum += term(at);
-        at += thread::WARP_SIZE as usize;
-    }
-    warp::reduce_add(sum)
 }

@@ -1,8 +1,7 @@
 use evenpath_simt::num_complex::Complex;
-use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Global};
 
-use super::rows::{FactorRows, WarpRow};
-use crate::block::waiting::TURN_WORDS;
+use super::rows::{shared_bytes, FactorRows, NeededRow, OwnRow};
 use crate::triangular::Coefficient;
 use crate::Offset;
 
@@ -11,15 +10,13 @@ kernel! {
     /// is 1, and the others those of U (Saad, *Iterative Methods for Sparse Linear Systems*, 2003, section 10.3.2). One warp per row.
     pub struct FactorizeLu<V: Coefficient, O: Offset> {
         /// The rows.
-        pub rows: FactorRows<O>,
+        pub rows: FactorRows<V, O>,
         /// The values of the matrix.
         pub matrix: Global<V>,
-        /// Output: the values of the factors.
-        pub factors: GlobalMut<V>,
         /// Factor of the diagonal of the matrix.
         pub diagonal: V,
     }
-    shared: TURN_WORDS * 4;
+    shared: shared_bytes::<V>(BLOCK);
     body: FactorizeLu::factorize::<BLOCK>;
     entries: {
         factorization_lu_{V}_{O} in factorization_{V}: V in [f32, f64], O in [u32, u64], 128 x 1;
@@ -30,46 +27,68 @@ kernel! {
 
 impl<V: Coefficient, O: Offset> FactorizeLu<V, O> {
     #[device]
-    fn factorize<const BLOCK: usize>(self, mut arena: Arena) {
-        let Some(own) = self.rows.draw::<BLOCK>(arena.take(TURN_WORDS)) else { return };
-        let mut at = own.begin + thread::lane() as usize;
-        while at < own.end {
-            let value = self.matrix.load(at);
-            self.factors.store(at, if at == own.diagonal { value * self.diagonal } else { value });
-            at += thread::WARP_SIZE as usize;
-        }
-        warp::sync(warp::FULL);
-        let mut entry = own.begin;
-        while entry < own.diagonal {
-            self.eliminate(own, entry);
+    fn factorize<const BLOCK: usize>(self, arena: Arena) {
+        let Some(own) = self.rows.draw::<BLOCK>(arena) else { return };
+        own.fill(|at| {
+            let value = self.matrix.load(own.begin + at);
+            if at == own.below {
+                value * self.diagonal
+            } else {
+                value
+            }
+        });
+        // What is needed of a row is found before the values of the row before it are waited for.
+        let mut next = self.needed(own, 0);
+        let mut entry = 0;
+        while entry < own.below {
+            let needed = next;
+            next = self.needed(own, entry + 1);
+            self.eliminate(own, entry, needed);
             entry += 1;
         }
-        if thread::lane() == 0 && self.factors.load(own.diagonal) == V::ZERO {
+        if thread::lane() == 0 && own.value(own.below) == V::ZERO {
             self.rows.note_breakdown(own.row);
         }
-        self.rows.complete(own);
+        self.rows.store(own, own.below);
+    }
+
+    /// Finds the row of an entry's column, and where it meets the warp's. After the last entry below the diagonal there is none.
+    #[device]
+    fn needed(self, own: OwnRow<V>, entry: usize) -> NeededRow {
+        if entry >= own.below {
+            return NeededRow { begin: 0, end: 0, diagonal: 0, meets: None };
+        }
+        let row = own.column(entry) as usize;
+        let ((_, diagonal), end) = (self.rows.bounds(row), self.rows.end(row));
+        let begin = diagonal + 1;
+        let meets = self.rows.meet(begin + thread::lane() as usize, end, own, (entry + 1, own.len));
+        NeededRow { begin, end, diagonal, meets }
     }
 
     /// Subtracts a multiple of the row of an entry's column, so that the entry would become zero; the multiple takes its place.
     #[device]
-    fn eliminate(self, own: WarpRow, entry: usize) {
-        let row = self.rows.column(entry);
-        self.rows.wait(row, own);
-        let (_, diagonal) = self.rows.bounds(row as usize);
-        let end = self.rows.pattern.row_offsets.load(row as usize + 1).to_usize();
-        let factor = self.factors.load(entry).divided_by(self.factors.load(diagonal));
+    fn eliminate(self, own: OwnRow<V>, entry: usize, needed: NeededRow) {
+        let mut meets = needed.meets;
+        let mut at = needed.begin + thread::lane() as usize;
+        let (pivot, mut value) = self.rows.wait(needed, at, meets);
+        let factor = own.value(entry).divided_by(pivot);
         // All lanes have loaded the entry before one of them stores it.
         warp::sync(warp::FULL);
         if thread::lane() == 0 {
-            self.factors.store(entry, factor);
+            own.set(entry, factor);
         }
-        let mut at = diagonal + 1 + thread::lane() as usize;
-        while at < end {
-            let found = self.rows.find(self.rows.column(at), entry + 1, own.end);
-            if found < own.end {
-                self.factors.store(found, self.factors.load(found) - factor * self.factors.load(at));
+        let mut first = needed.begin;
+        loop {
+            if let Some(met) = meets {
+                own.set(met, own.value(met) - factor * value);
+            }
+            first += thread::WARP_SIZE as usize;
+            if first >= needed.end {
+                break;
             }
             at += thread::WARP_SIZE as usize;
+            meets = self.rows.meet(at, needed.end, own, (entry + 1, own.len));
+            (_, value) = self.rows.wait(needed, at, meets);
         }
         warp::sync(warp::FULL);
     }

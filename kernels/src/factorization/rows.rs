@@ -1,24 +1,35 @@
-//! Rows that are complete for other blocks.
+//! Rows that are factorized by a warp each, and that other warps wait for.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{device, parameters, thread, warp, Global, GlobalMut, Shared};
+use evenpath_simt::{device, parameters, thread, warp, Arena, Global, GlobalMut, Shared};
 
 use crate::block::search::partition_point;
-use crate::block::waiting::Turn;
-use crate::triangular::TriangleEntries;
+use crate::block::waiting::{Turn, TURN_WORDS};
+use crate::triangular::{Coefficient, TriangleEntries};
 use crate::{GlobalPattern, Offset};
+
+/// Maximum number of entries of a row that is in shared memory while it is factorized.
+const KEPT_LEN: usize = 128;
+
+/// Bytes of shared memory of a block.
+#[device]
+pub(super) const fn shared_bytes<V: Coefficient>(block: usize) -> usize {
+    2 * TURN_WORDS * 4 + block / thread::WARP_SIZE as usize * KEPT_LEN * (V::SIZE + 4)
+}
 
 parameters! {
     /// The rows of a matrix that is factorized, and their state.
-    pub struct FactorRows<O: Offset> {
+    pub struct FactorRows<V: Coefficient, O: Offset> {
         /// The pattern of the factors: canonical, with a diagonal.
         pub pattern: GlobalPattern<O>,
         /// The entries below the diagonal of each row; the diagonal follows them.
         pub entries: TriangleEntries<O>,
         /// The rows in an order in which each comes after those that it needs.
         pub order: Global<u32>,
-        /// The last launch in which each row was completed; zero before the first.
-        pub completed: GlobalMut<u32>,
+        /// Output: the values of the factors.
+        pub factors: GlobalMut<V>,
+        /// [Words](Coefficient) of the entries that other rows need, zero before.
+        pub passed: GlobalMut<<V as Coefficient>::Part>,
         /// Tickets drawn by all launches with the same rows.
         pub drawn: GlobalMut<u64>,
         /// Output, zero before: the complement of the first row whose pivot is not valid, or zero if there is none.
@@ -26,32 +37,57 @@ parameters! {
     }
 }
 
-/// A warp's row.
+/// A warp's row. Entries are numbered from the first of the row.
 #[derive(Clone, Copy)]
-pub(super) struct WarpRow {
+pub(super) struct OwnRow<V: Coefficient> {
     pub(super) row: usize,
-    /// The first entry, the diagonal, and the end.
+    /// The first entry in the matrix.
     pub(super) begin: usize,
-    pub(super) diagonal: usize,
-    pub(super) end: usize,
-    /// Number of the launch.
-    run: u32,
+    /// Number of entries below the diagonal: the number of the diagonal.
+    pub(super) below: usize,
+    pub(super) len: usize,
+    columns: Global<u32>,
+    factors: GlobalMut<V>,
+    /// Columns and values of a row that is in shared memory.
+    kept_columns: Shared<u32>,
+    kept_values: Shared<V>,
 }
 
-impl<O: Offset> FactorRows<O> {
+/// A row that a warp's row needs, as far as no value counts.
+#[derive(Clone, Copy)]
+pub(super) struct NeededRow {
+    /// The first entry that counts, and the end of these, in the matrix.
+    pub(super) begin: usize,
+    pub(super) end: usize,
+    pub(super) diagonal: usize,
+    /// Where this lane's first entry meets one of the warp's row.
+    pub(super) meets: Option<usize>,
+}
+
+impl<V: Coefficient, O: Offset> FactorRows<V, O> {
     /// Draws a ticket for the block, and returns the row of this warp, or none.
     #[device(track_caller)]
-    pub(super) fn draw<const BLOCK: usize>(self, words: Shared<u32>) -> Option<WarpRow> {
-        let turn = Turn::draw(self.drawn, words);
-        let slot = turn.ticket as usize * (BLOCK / thread::WARP_SIZE as usize) + thread::warp() as usize;
+    pub(super) fn draw<const BLOCK: usize>(self, mut arena: Arena) -> Option<OwnRow<V>> {
+        let turn = Turn::draw(self.drawn, arena.take(TURN_WORDS));
+        let (warp, warps) = (thread::warp() as usize, BLOCK / thread::WARP_SIZE as usize);
+        let kept_values: Shared<V> = arena.take(warps * KEPT_LEN);
+        let kept_columns: Shared<u32> = arena.take(warps * KEPT_LEN);
+        let slot = turn.ticket as usize * warps + warp;
         if slot >= self.entries.count as usize {
             return None;
         }
         let row = self.order.load(slot) as usize;
         let (begin, diagonal) = self.bounds(row);
-        // Zero is no launch.
-        let run = turn.run.wrapping_add(1);
-        Some(WarpRow { row, begin, diagonal, end: self.pattern.row_offsets.load(row + 1).to_usize(), run })
+        Some(OwnRow {
+            row,
+            begin,
+            below: diagonal - begin,
+            len: self.end(row) - begin,
+            columns: self.pattern.column_indices.skip(begin),
+            factors: self.factors.skip(begin),
+            kept_columns: kept_columns.skip(warp * KEPT_LEN),
+            kept_values: kept_values.skip(warp * KEPT_LEN),
+        })
     }
 
     /// Returns the first entry and the diagonal of a row.
@@ -61,41 +97,50 @@ impl<O: Offset> FactorRows<O> {
         (begin, begin + len as usize)
     }
 
-    /// Returns the column of an entry.
+    /// Returns the end of a row.
     #[device(track_caller)]
-    pub(super) fn column(self, entry: usize) -> u32 {
-        self.pattern.column_indices.load(entry)
+    pub(super) fn end(self, row: usize) -> usize {
+        self.pattern.row_offsets.load(row + 1).to_usize()
     }
 
-    /// Returns the entry with a column among consecutive ones of a row, or their end.
+    /// Returns where an entry at `at`, if it is before `end`, meets one of `own` between `first` and `last`.
     #[device(track_caller)]
-    pub(super) fn find(self, column: u32, begin: usize, end: usize) -> usize {
-        let at = partition_point(begin, end, |entry| self.column(entry) < column);
-        if at < end && self.column(at) == column {
-            at
-        } else {
-            end
+    pub(super) fn meet(self, at: usize, end: usize, own: OwnRow<V>, (first, last): (usize, usize)) -> Option<usize> {
+        if at >= end {
+            return None;
         }
+        own.find(self.pattern.column_indices.load(at), first, last)
     }
 
-    /// Waits until a row is complete. Then all lanes of the warp see its values.
+    /// Waits for the diagonal of a needed row, and for this lane's entry at `at` unless it meets none. All lanes of a warp call it.
     #[device(track_caller)]
-    pub(super) fn wait(self, row: u32, by: WarpRow) {
+    pub(super) fn wait(self, needed: NeededRow, at: usize, meets: Option<usize>) -> (V, V) {
+        let (mut pivot, mut value) = (V::ZERO, V::ZERO);
         loop {
-            let completed = self.completed.atomic_load(row as usize, Ordering::Acquire, Scope::Device);
-            if warp::all(warp::FULL, completed == by.run) {
-                return;
+            pivot = pivot.look_if(self.passed, needed.diagonal, true);
+            value = value.look_if(self.passed, at, meets.is_some());
+            let is_there = !pivot.is_none() && (meets.is_none() || !value.is_none());
+            if warp::all(warp::FULL, is_there) {
+                return (pivot.of_words(), value.of_words());
             }
             thread::spin_hint();
         }
     }
 
-    /// Tells others that the warp's row is complete.
+    /// Stores a row's factors, and passes those of `first` and after it on. All lanes of a warp call it.
     #[device(track_caller)]
-    pub(super) fn complete(self, by: WarpRow) {
+    pub(super) fn store(self, own: OwnRow<V>, first: usize) {
         warp::sync(warp::FULL);
-        if thread::lane() == 0 {
-            self.completed.atomic_store(by.row, by.run, Ordering::Release, Scope::Device);
+        let mut at = thread::lane() as usize;
+        while at < own.len {
+            let value = own.value(at);
+            if at >= first {
+                value.pass(self.passed, own.begin + at);
+            }
+            if own.is_kept() {
+                own.factors.store(at, value);
+            }
+            at += thread::WARP_SIZE as usize;
         }
     }
 
@@ -103,5 +148,64 @@ impl<O: Offset> FactorRows<O> {
     #[device(track_caller)]
     pub(super) fn note_breakdown(self, row: usize) {
         self.found.fetch_max(0, !(row as u64), Ordering::Relaxed, Scope::Device);
+    }
+}
+
+impl<V: Coefficient> OwnRow<V> {
+    /// Returns whether the row is in shared memory, and not where the factors are.
+    #[device]
+    fn is_kept(self) -> bool {
+        self.len <= KEPT_LEN
+    }
+
+    /// Takes the columns of all entries, and the values that `value` returns for them. All lanes of a warp call it.
+    #[device(track_caller)]
+    pub(super) fn fill(self, value: impl Fn(usize) -> V) {
+        let mut at = thread::lane() as usize;
+        while at < self.len {
+            if self.is_kept() {
+                self.kept_columns.store(at, self.columns.load(at));
+            }
+            self.set(at, value(at));
+            at += thread::WARP_SIZE as usize;
+        }
+        warp::sync(warp::FULL);
+    }
+
+    /// Returns the column of an entry.
+    #[device(track_caller)]
+    pub(super) fn column(self, at: usize) -> u32 {
+        if self.is_kept() {
+            self.kept_columns.load(at)
+        } else {
+            self.columns.load(at)
+        }
+    }
+
+    /// Returns the value of an entry.
+    #[device(track_caller)]
+    pub(super) fn value(self, at: usize) -> V {
+        if self.is_kept() {
+            self.kept_values.load(at)
+        } else {
+            self.factors.load(at)
+        }
+    }
+
+    /// Replaces the value of an entry.
+    #[device(track_caller)]
+    pub(super) fn set(self, at: usize, value: V) {
+        if self.is_kept() {
+            self.kept_values.store(at, value);
+        } else {
+            self.factors.store(at, value);
+        }
+    }
+
+    /// Returns the entry with a column between two entries.
+    #[device(track_caller)]
+    fn find(self, column: u32, first: usize, last: usize) -> Option<usize> {
+        let at = partition_point(first, last, |at| self.column(at) < column);
+        (at < last && self.column(at) == column).then_some(at)
     }
 }

@@ -1,6 +1,6 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::num_complex::Complex;
-use evenpath_simt::{device, Arithmetic, Element, Float, GlobalMut};
+use evenpath_simt::{device, Arithmetic, Element, Float, GlobalMut, Shared};
 
 /// Numbers of systems that are solved and matrices that are factorized: real and complex. A number is passed on between rows of one
 /// launch as *words*, one for each of its [`PARTS`](Self::PARTS): the complement of its bits, where zero is none.
@@ -29,12 +29,23 @@ pub trait Coefficient: Arithmetic + core::ops::Sub<Output = Self> {
     #[must_use]
     fn of_words(self) -> Self;
 
-    /// Returns these words with those that have been passed on since.
+    /// Returns these words with those that have been passed on since, where `condition` holds. Without a branch, so that several
+    /// loads are on their way together.
     #[must_use]
-    fn look(self, passed: GlobalMut<Self::Part>, place: usize) -> Self;
+    fn look_if(self, passed: GlobalMut<Self::Part>, place: usize, condition: bool) -> Self;
+
+    /// [`look_if`](Self::look_if) at words of the block.
+    #[must_use]
+    fn look_near_if(self, near: Shared<Self::Part>, place: usize, condition: bool) -> Self;
+
+    /// Passes a number on.
+    fn pass(self, passed: GlobalMut<Self::Part>, place: usize);
 
     /// Passes a number on, and clears its words for the next launch.
     fn pass_on(self, passed: GlobalMut<Self::Part>, next: GlobalMut<Self::Part>, place: usize);
+
+    /// Passes a number on to the block.
+    fn pass_near(self, near: Shared<Self::Part>, place: usize);
 }
 
 macro_rules! real {
@@ -69,13 +80,29 @@ macro_rules! real {
             }
 
             #[device(track_caller)]
-            fn look(self, passed: GlobalMut<Self>, place: usize) -> Self {
-                passed.atomic_load(place, Ordering::Relaxed, Scope::Device)
+            fn look_if(self, passed: GlobalMut<Self>, place: usize, condition: bool) -> Self {
+                passed.atomic_load_if(place, condition && is_no_word(self), self)
+            }
+
+            #[device(track_caller)]
+            fn look_near_if(self, near: Shared<Self>, place: usize, condition: bool) -> Self {
+                near.atomic_load_if(place, condition && is_no_word(self), self)
+            }
+
+            #[device(track_caller)]
+            fn pass(self, passed: GlobalMut<Self>, place: usize) {
+                pass_part(self, passed, place);
             }
 
             #[device(track_caller)]
             fn pass_on(self, passed: GlobalMut<Self>, next: GlobalMut<Self>, place: usize) {
-                pass_part_on(self, passed, next, place);
+                self.pass(passed, place);
+                next.store(place, 0.0);
+            }
+
+            #[device(track_caller)]
+            fn pass_near(self, near: Shared<Self>, place: usize) {
+                near.atomic_store(place, word_of(self));
             }
         }
     )*};
@@ -123,21 +150,34 @@ macro_rules! complex {
             }
 
             #[device(track_caller)]
-            fn look(self, passed: GlobalMut<$part>, place: usize) -> Self {
-                let mut words = self;
-                if is_no_word(words.re) {
-                    words.re = passed.atomic_load(2 * place, Ordering::Relaxed, Scope::Device);
-                }
-                if is_no_word(words.im) {
-                    words.im = passed.atomic_load(2 * place + 1, Ordering::Relaxed, Scope::Device);
-                }
-                words
+            fn look_if(self, passed: GlobalMut<$part>, place: usize, condition: bool) -> Self {
+                let part = |part, at| passed.atomic_load_if(at, condition && is_no_word(part), part);
+                Self::new(part(self.re, 2 * place), part(self.im, 2 * place + 1))
+            }
+
+            #[device(track_caller)]
+            fn look_near_if(self, near: Shared<$part>, place: usize, condition: bool) -> Self {
+                let part = |part, at| near.atomic_load_if(at, condition && is_no_word(part), part);
+                Self::new(part(self.re, 2 * place), part(self.im, 2 * place + 1))
+            }
+
+            #[device(track_caller)]
+            fn pass(self, passed: GlobalMut<$part>, place: usize) {
+                pass_part(self.re, passed, 2 * place);
+                pass_part(self.im, passed, 2 * place + 1);
             }
 
             #[device(track_caller)]
             fn pass_on(self, passed: GlobalMut<$part>, next: GlobalMut<$part>, place: usize) {
-                pass_part_on(self.re, passed, next, 2 * place);
-                pass_part_on(self.im, passed, next, 2 * place + 1);
+                self.pass(passed, place);
+                next.store(2 * place, 0.0);
+                next.store(2 * place + 1, 0.0);
+            }
+
+            #[device(track_caller)]
+            fn pass_near(self, near: Shared<$part>, place: usize) {
+                near.atomic_store(2 * place, word_of(self.re));
+                near.atomic_store(2 * place + 1, word_of(self.im));
             }
         }
     )*};
@@ -166,12 +206,19 @@ fn is_no_word<V: Element<Words = u64>>(word: V) -> bool {
     word.to_bits() == 0
 }
 
-/// Passes a real number on, and clears its word for the next launch.
-#[device(track_caller)]
-fn pass_part_on<V: Float>(part: V, passed: GlobalMut<V>, next: GlobalMut<V>, place: usize) {
+/// Returns the word of a real number. A NaN of ones alone becomes another NaN.
+#[device]
+fn word_of<V: Float>(part: V) -> V {
     let word = complement(part);
-    // A NaN of ones alone becomes another NaN.
-    let word = if is_no_word(word) { V::from_bits(1) } else { word };
-    passed.atomic_store(place, word, Ordering::Relaxed, Scope::Device);
-    next.store(place, V::from_bits(0));
+    if is_no_word(word) {
+        V::from_bits(1)
+    } else {
+        word
+    }
+}
+
+/// Passes a real number on.
+#[device(track_caller)]
+fn pass_part<V: Float>(part: V, passed: GlobalMut<V>, place: usize) {
+    passed.atomic_store(place, word_of(part), Ordering::Relaxed, Scope::Device);
 }

@@ -103,6 +103,17 @@ impl<O: Offset> TriangleEntries<O> {
         (self.begins.load(place).to_usize(), self.lengths.load(place))
     }
 
+    /// Returns the row with a place in the order in which rows follow those that they need: the first of a lower triangle comes
+    /// first, the last of an upper one.
+    #[device]
+    pub fn row_of(self, slot: usize) -> usize {
+        if self.is_upper == 0 {
+            slot
+        } else {
+            self.count as usize - 1 - slot
+        }
+    }
+
     /// Returns the place of the diagonal of a row that has these entries, and one on the diagonal.
     #[device]
     pub fn diagonal(self, (begin, len): (usize, u32)) -> usize {
@@ -118,7 +129,7 @@ parameters! {
     /// A triangle whose units are in an order in which each comes after those that it needs. A unit is a row, or a piece of a long
     /// one; those with the numbers of rows are the rows.
     pub struct SortedTriangle<O: Offset> {
-        /// The units.
+        /// The units; none if they are the rows, in the order of the matrix.
         pub units: Global<u32>,
         /// Their entries, in the same order; of a row that is cut, those of its pieces too.
         pub entries: TriangleEntries<O>,
@@ -128,6 +139,8 @@ parameters! {
         pub rows: u32,
         /// 1 if the diagonal is taken to be 1 and not read.
         pub is_unit: u32,
+        /// 1 if there are no `units`.
+        pub is_row_order: u32,
     }
 }
 
@@ -246,8 +259,9 @@ impl<V: Element, O: Offset> FindZeroPivots<V, O> {
     #[device]
     fn find<const BLOCK: usize>(self, _: Arena) {
         let place = thread::global_index::<BLOCK>();
-        let SortedTriangle { units, entries, rows, .. } = self.triangle;
-        let unit = units.load_if(place, place < entries.count as usize);
+        let SortedTriangle { units, entries, rows, is_row_order, .. } = self.triangle;
+        let is_listed = is_row_order == 0 && place < entries.count as usize;
+        let unit = if is_listed { units.load(place) } else { place as u32 };
         if place >= entries.count as usize || unit >= rows {
             return;
         }

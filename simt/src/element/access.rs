@@ -69,6 +69,8 @@ pub trait Atomic: Sized {
     ) -> Self;
     /// `ld.relaxed` or `ld.acquire`
     unsafe fn atomic_load(address: u64, ordering: Ordering, scope: Scope) -> Self;
+    /// `ld.relaxed.gpu`, predicated
+    unsafe fn atomic_load_if(address: u64, condition: u32, otherwise: Self) -> Self;
     /// `st.relaxed` or `st.release`
     unsafe fn atomic_store(address: u64, value: Self, ordering: Ordering, scope: Scope);
     /// `atom.shared.add`
@@ -79,6 +81,10 @@ pub trait Atomic: Sized {
     unsafe fn shared_fetch_or(address: u32, bits: Self) -> Self;
     /// `ld.relaxed.shared`
     unsafe fn shared_atomic_load(address: u32) -> Self;
+    /// `ld.relaxed.shared`, predicated
+    unsafe fn shared_atomic_load_if(address: u32, condition: u32, otherwise: Self) -> Self;
+    /// `st.relaxed.shared`
+    unsafe fn shared_atomic_store(address: u32, value: Self);
 }
 
 /// Atomic operations of an element type, on its bits.

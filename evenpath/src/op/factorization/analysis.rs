@@ -6,7 +6,7 @@ use evenpath_kernels::factorization::FactorRows;
 
 use super::info::FactorizationPlanInfo;
 use crate::cpu::{FactorizedRows, Triangle};
-use crate::device::{Device, DeviceError, DeviceVec, Event};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Event};
 use crate::format::DeviceCsr;
 use crate::format::canonical::check_canonical;
 use crate::format::csr::DevicePattern;
@@ -18,34 +18,35 @@ use crate::operand::check::check_shape;
 use crate::{Entry, Offset, RealStorage, Scalar};
 
 /// The pattern of factors, analyzed, and the outcome of the last factorization.
-pub(super) struct FactorAnalysis<O: Offset> {
+pub(super) struct FactorAnalysis<V: Scalar, O: Offset> {
     pattern: Arc<DevicePattern<O>>,
-    rows: Rows<O>,
+    rows: Rows<V, O>,
     events: (Event, Event),
 }
 
-enum Rows<O: Offset> {
+enum Rows<V: Scalar, O: Offset> {
     Cpu {
         /// The entries of each row below the diagonal, and the levels of the rows.
         triangle: Triangle<O>,
         /// The first row that broke down.
         breakdown: Mutex<Option<usize>>,
     },
-    Kernels(Box<OnDevice<O>>),
+    Kernels(Box<OnDevice<V, O>>),
 }
 
 /// Rows on a device with kernels.
-struct OnDevice<O: Offset> {
+struct OnDevice<V: Scalar, O: Offset> {
     entries: Entries<O>,
     /// The rows in the order of levels.
     order: DeviceVec<u32>,
     levels: usize,
-    state: Mutex<State>,
+    state: Mutex<State<V>>,
 }
 
 /// Memory of one factorization at a time.
-struct State {
-    completed: DeviceVec<u32>,
+struct State<V: Scalar> {
+    /// The parts of the entries that rows pass on.
+    passed: DeviceVec<V::Real>,
     drawn: DeviceVec<u64>,
     found: DeviceVec<u64>,
 }
@@ -61,7 +62,7 @@ pub(super) fn check_matrix<V: Entry, O: Offset>(a: &DeviceCsr<V, O>) -> Result<(
     check_canonical("A", a.pattern())
 }
 
-impl<O: Offset> FactorAnalysis<O> {
+impl<V: Scalar, O: Offset> FactorAnalysis<V, O> {
     /// Analyzes the pattern of factors, of which that below the diagonal counts. `start` is when the analysis began. Waits for the
     /// device.
     pub(super) fn new(pattern: &Arc<DevicePattern<O>>, start: Event) -> Result<Self, OpError> {
@@ -77,16 +78,17 @@ impl<O: Offset> FactorAnalysis<O> {
         Ok(Self { pattern: Arc::clone(pattern), rows, events: (start, device.record()?) })
     }
 
-    fn for_kernels(pattern: &DevicePattern<O>) -> Result<Rows<O>, OpError> {
+    fn for_kernels(pattern: &DevicePattern<O>) -> Result<Rows<V, O>, OpError> {
         let (rows, device) = (pattern.rows, pattern.row_offsets.device());
         let (entries, found) = find_entries(pattern, false)?;
         if let Some(row) = found.missing {
             return Err(OpError::MissingDiagonal { operand: "A", row });
         }
-        let levels = find_levels(pattern, &entries, &found)?;
+        let levels = find_levels(pattern, &entries, &found)?.of_rows;
         let SortedSteps { units: order, last: levels, .. } = sort_steps(&levels, rows)?;
+        let words = pattern.column_indices.len().saturating_mul(V::PARTS);
         let state =
-            State { completed: device.zeros(rows)?, drawn: device.zeros(1)?, found: device.zeros(1)? };
+            State { passed: device.uninitialized(words)?, drawn: device.zeros(1)?, found: device.zeros(1)? };
         Ok(Rows::Kernels(Box::new(OnDevice { entries, order, levels, state: Mutex::new(state) })))
     }
 
@@ -100,7 +102,7 @@ impl<O: Offset> FactorAnalysis<O> {
     }
 
     /// Checks that a matrix, named in errors, has the given pattern, that of the plan.
-    pub(super) fn check_pattern<V: Entry>(
+    pub(super) fn check_pattern(
         (operand, matrix): (&'static str, &DeviceCsr<V, O>),
         pattern: &Arc<DevicePattern<O>>,
     ) -> Result<(), OpError> {
@@ -118,18 +120,21 @@ impl<O: Offset> FactorAnalysis<O> {
     /// Calls `launch` with the rows as a kernel argument, for one factorization; does nothing on the CPU.
     pub(super) fn with_rows(
         &self,
-        launch: impl FnOnce(FactorRows<O>) -> Result<(), DeviceError>,
+        factors: &mut DeviceSlice<V>,
+        launch: impl FnOnce(FactorRows<V, O>) -> Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
         let Rows::Kernels(on_device) = &self.rows else { return Ok(()) };
         let OnDevice { entries, order, state, .. } = &**on_device;
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         state.found.set_zero()?;
-        let State { completed, drawn, found } = &mut *state;
+        state.passed.set_zero()?;
+        let State { passed, drawn, found } = &mut *state;
         launch(FactorRows {
             pattern: self.pattern.view(),
             entries: entries.view(),
             order: order.as_global(),
-            completed: completed.as_global_mut(),
+            factors: factors.as_global_mut(),
+            passed: passed.as_global_mut(),
             drawn: drawn.as_global_mut(),
             found: found.as_global_mut(),
         })
@@ -155,10 +160,10 @@ impl<O: Offset> FactorAnalysis<O> {
             Rows::Cpu { triangle, .. } => (triangle.levels, triangle.bytes() as u64),
             Rows::Kernels(on_device) => {
                 let OnDevice { entries, order, levels, state } = &**on_device;
-                let State { completed, drawn, found } =
+                let State { passed, drawn, found } =
                     &*state.lock().unwrap_or_else(PoisonError::into_inner);
-                let words = [&entries.lengths, order, completed].map(DeviceVec::bytes).iter().sum::<u64>();
-                (*levels, words + entries.begins.bytes() + drawn.bytes() + found.bytes())
+                let rows = entries.lengths.bytes() + order.bytes() + entries.begins.bytes();
+                (*levels, rows + passed.bytes() + drawn.bytes() + found.bytes())
             }
         };
         Ok(FactorizationPlanInfo { levels, workspace_bytes: own + other_bytes, analysis_ms })

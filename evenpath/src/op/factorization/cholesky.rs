@@ -40,15 +40,15 @@ use crate::{Offset, Scalar, cpu};
 /// assert_eq!(x.download()?, [1.0, 2.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Ic0Plan<O: Offset = u32> {
+pub struct Ic0Plan<V: Scalar, O: Offset = u32> {
     /// The pattern of A.
     pattern: Arc<DevicePattern<O>>,
     /// The rows of L.
-    analysis: FactorAnalysis<O>,
+    analysis: FactorAnalysis<V, O>,
     options: FactorizationOptions,
 }
 
-impl<O: Offset> Ic0Plan<O> {
+impl<V: Scalar, O: Offset> Ic0Plan<V, O> {
     /// Analyzes the lower triangle of the pattern of an n × n matrix, whose values are not used. Waits for the device.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl<O: Offset> Ic0Plan<O> {
     /// If the matrix is not square, the columns of a row do not increase, or a row has no entry on the diagonal; the error names the row.
     /// If there are more than 2³⁰ rows, this thread captures a graph, there is too little memory (for the triangle, with values, and some
     /// 24 bytes per row), or the device was lost.
-    pub fn new<V: Scalar>(a: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub fn new(a: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         Self::new_with(a, FactorizationOptions::default())
     }
 
@@ -65,7 +65,7 @@ impl<O: Offset> Ic0Plan<O> {
     /// # Errors
     ///
     /// The same as for [`new`](Self::new), and if the shift is negative or not a number.
-    pub fn new_with<V: Scalar>(a: &DeviceCsr<V, O>, options: FactorizationOptions) -> Result<Self, OpError> {
+    pub fn new_with(a: &DeviceCsr<V, O>, options: FactorizationOptions) -> Result<Self, OpError> {
         options.check()?;
         let start = a.device().record()?;
         check_matrix(a)?;
@@ -80,7 +80,7 @@ impl<O: Offset> Ic0Plan<O> {
     ///
     /// If the matrix is not the plan's or a [copy](DeviceCsr::copy) of it, a pivot is not positive (the error names the row), this
     /// thread captures a graph, there is too little memory, or the device was lost.
-    pub fn factorize<V: Scalar>(&self, a: &DeviceCsr<V, O>) -> Result<DeviceCsr<V, O>, OpError> {
+    pub fn factorize(&self, a: &DeviceCsr<V, O>) -> Result<DeviceCsr<V, O>, OpError> {
         FactorAnalysis::check_pattern(("A", a), &self.pattern)?;
         let pattern = self.analysis.pattern();
         self.analysis.device().refuse_in_graph("the host waits for the row of a pivot")?;
@@ -98,7 +98,7 @@ impl<O: Offset> Ic0Plan<O> {
     /// # Errors
     ///
     /// If the matrix does not have the plan's pattern, or the factor is not of this plan; then nothing is written. If the device was lost.
-    pub fn factorize_into<V: Scalar>(
+    pub fn factorize_into(
         &self,
         a: &DeviceCsr<V, O>,
         factor: &DeviceCsr<V, O>,
@@ -108,7 +108,7 @@ impl<O: Offset> Ic0Plan<O> {
         factor.shared_values().write(|values| self.run(a, values))
     }
 
-    fn run<V: Scalar>(&self, a: &DeviceCsr<V, O>, factor: &mut DeviceSlice<V>) -> Result<(), OpError> {
+    fn run(&self, a: &DeviceCsr<V, O>, factor: &mut DeviceSlice<V>) -> Result<(), OpError> {
         let diagonal = diagonal_factor::<V>(self.options.shift);
         let values = a.values_now();
         if let Some((rows, mut breakdown)) = self.analysis.on_cpu() {
@@ -119,13 +119,12 @@ impl<O: Offset> Ic0Plan<O> {
             return Ok(());
         }
         let launch = a.device().kernel().warps(a.nrows())?;
-        self.analysis.with_rows(|rows| {
+        self.analysis.with_rows(factor, |rows| {
             let kernel = FactorizeCholesky {
                 rows,
                 matrix: values.as_global(),
                 // The lower triangle of a row begins with the row.
                 begins: self.pattern.row_offsets.as_global(),
-                factor: factor.as_global_mut(),
                 diagonal,
             };
             // SAFETY: the rows are those of the triangle of the matrix, which have a value for each entry. Launches with this state have
@@ -155,7 +154,7 @@ impl<O: Offset> Ic0Plan<O> {
     }
 }
 
-impl<O: Offset> fmt::Debug for Ic0Plan<O> {
+impl<V: Scalar, O: Offset> fmt::Debug for Ic0Plan<V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Ic0Plan({} rows, on {})", self.pattern.rows, self.analysis.device())
     }

@@ -41,12 +41,12 @@ use crate::{Offset, Scalar, cpu};
 /// plan.factorize_into(&a, &lu)?; // the plans of `lu` follow
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Ilu0Plan<O: Offset = u32> {
-    analysis: FactorAnalysis<O>,
+pub struct Ilu0Plan<V: Scalar, O: Offset = u32> {
+    analysis: FactorAnalysis<V, O>,
     options: FactorizationOptions,
 }
 
-impl<O: Offset> Ilu0Plan<O> {
+impl<V: Scalar, O: Offset> Ilu0Plan<V, O> {
     /// Analyzes the pattern of an n × n matrix, whose values are not used. Waits for the device.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl<O: Offset> Ilu0Plan<O> {
     /// If the matrix is not square, the columns of a row do not increase, or a row has no entry on the diagonal; the error names the row.
     /// If there are more than 2³⁰ rows, this thread captures a graph, there is too little memory (some 20 bytes per row), or the device
     /// was lost.
-    pub fn new<V: Scalar>(a: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub fn new(a: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         Self::new_with(a, FactorizationOptions::default())
     }
 
@@ -63,7 +63,7 @@ impl<O: Offset> Ilu0Plan<O> {
     /// # Errors
     ///
     /// The same as for [`new`](Self::new), and if the shift is negative or not a number.
-    pub fn new_with<V: Scalar>(a: &DeviceCsr<V, O>, options: FactorizationOptions) -> Result<Self, OpError> {
+    pub fn new_with(a: &DeviceCsr<V, O>, options: FactorizationOptions) -> Result<Self, OpError> {
         options.check()?;
         let start = a.device().record()?;
         check_matrix(a)?;
@@ -76,7 +76,7 @@ impl<O: Offset> Ilu0Plan<O> {
     ///
     /// If the matrix is not the plan's or a [copy](DeviceCsr::copy) of it, a pivot is zero (the error names the row), this thread
     /// captures a graph, there is too little memory, or the device was lost.
-    pub fn factorize<V: Scalar>(&self, a: &DeviceCsr<V, O>) -> Result<DeviceCsr<V, O>, OpError> {
+    pub fn factorize(&self, a: &DeviceCsr<V, O>) -> Result<DeviceCsr<V, O>, OpError> {
         FactorAnalysis::check_pattern(("A", a), self.analysis.pattern())?;
         self.analysis.device().refuse_in_graph("the host waits for the row of a pivot")?;
         let mut values = self.analysis.device().uninitialized(a.nnz())?;
@@ -93,7 +93,7 @@ impl<O: Offset> Ilu0Plan<O> {
     /// # Errors
     ///
     /// If a matrix does not have the plan's pattern, or both have the same values; then nothing is written. If the device was lost.
-    pub fn factorize_into<V: Scalar>(
+    pub fn factorize_into(
         &self,
         a: &DeviceCsr<V, O>,
         factors: &DeviceCsr<V, O>,
@@ -107,7 +107,7 @@ impl<O: Offset> Ilu0Plan<O> {
         target.write_from(source, |values, factors| self.run(values, factors))
     }
 
-    fn run<V: Scalar>(&self, values: &DeviceSlice<V>, factors: &mut DeviceSlice<V>) -> Result<(), OpError> {
+    fn run(&self, values: &DeviceSlice<V>, factors: &mut DeviceSlice<V>) -> Result<(), OpError> {
         let diagonal = diagonal_factor::<V>(self.options.shift);
         if let Some((rows, mut breakdown)) = self.analysis.on_cpu() {
             if let (Some(values), Some(factors)) = (values.host_slice(), factors.host_slice_mut()) {
@@ -117,9 +117,9 @@ impl<O: Offset> Ilu0Plan<O> {
             return Ok(());
         }
         let launch = values.device().kernel().warps(self.analysis.pattern().rows)?;
-        self.analysis.with_rows(|rows| {
+        self.analysis.with_rows(factors, |rows| {
             let matrix = values.as_global();
-            let kernel = FactorizeLu { rows, matrix, factors: factors.as_global_mut(), diagonal };
+            let kernel = FactorizeLu { rows, matrix, diagonal };
             // SAFETY: the rows are those of both matrices, which have a value for each entry. Launches with this state have one grid, and
             // come one after the other; buffers are freed in the stream's order.
             unsafe { launch.launch(kernel) }
@@ -146,7 +146,7 @@ impl<O: Offset> Ilu0Plan<O> {
     }
 }
 
-impl<O: Offset> fmt::Debug for Ilu0Plan<O> {
+impl<V: Scalar, O: Offset> fmt::Debug for Ilu0Plan<V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.analysis.pattern().rows;
         write!(f, "Ilu0Plan({rows} rows, on {})", self.analysis.device())

@@ -85,6 +85,16 @@ pub(crate) fn atomic_load<T: AtomicElement>(address: u64, ordering: Ordering, sc
     T::from_bits(load(AtomicAccess { address, size: T::SIZE, ordering, scope }))
 }
 
+#[inline]
+#[track_caller]
+pub(crate) fn atomic_load_if<T: AtomicElement>(address: u64, condition: bool, otherwise: T) -> T {
+    if condition {
+        atomic_load(address, Ordering::Relaxed, Scope::Device)
+    } else {
+        otherwise
+    }
+}
+
 #[track_caller]
 fn load(access: AtomicAccess) -> u64 {
     let line = Location::caller();
@@ -140,4 +150,18 @@ pub(crate) fn shared_fetch_or<T: AtomicElement>(address: u32, bits: T) -> T {
 #[track_caller]
 pub(crate) fn shared_atomic_load<T: AtomicElement>(address: u32) -> T {
     T::from_bits(shared_update(address, T::SIZE, &|old| old))
+}
+
+#[track_caller]
+pub(crate) fn shared_atomic_load_if<T: AtomicElement>(address: u32, condition: bool, otherwise: T) -> T {
+    if condition {
+        shared_atomic_load(address)
+    } else {
+        otherwise
+    }
+}
+
+#[track_caller]
+pub(crate) fn shared_atomic_store<T: AtomicElement>(address: u32, value: T) {
+    shared_update(address, T::SIZE, &|_| value.to_bits());
 }
