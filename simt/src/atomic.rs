@@ -75,19 +75,6 @@ impl<T: AtomicElement> Shared<T> {
     pub fn atomic_load(self, index: usize) -> T {
         machine::shared_atomic_load(self.at(index))
     }
-
-    /// [`atomic_load`](Self::atomic_load) where `condition` holds; elsewhere returns `otherwise` without an access and without a
-    /// branch.
-    #[device(track_caller)]
-    pub fn atomic_load_if(self, index: usize, condition: bool, otherwise: T) -> T {
-        machine::shared_atomic_load_if(self.at_if(index, condition), condition, otherwise)
-    }
-
-    /// Stores atomically, relaxed, for the block: next to atomic loads of other threads.
-    #[device(track_caller)]
-    pub fn atomic_store(self, index: usize, value: T) {
-        machine::shared_atomic_store(self.at(index), value);
-    }
 }
 
 impl<T: AtomicInteger> Shared<T> {

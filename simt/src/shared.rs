@@ -96,17 +96,6 @@ impl<T: Element> Shared<T> {
         self.address + (index * T::SIZE) as u32
     }
 
-    /// [`at`](Self::at), checked only where `condition` holds.
-    #[device(track_caller)]
-    pub(crate) fn at_if(self, index: usize, condition: bool) -> u32 {
-        #[cfg(not(target_arch = "nvptx64"))]
-        if !condition {
-            return self.address;
-        }
-        let _ = condition;
-        self.at(index)
-    }
-
     /// Loads one element.
     #[device(track_caller)]
     pub fn load(self, index: usize) -> T {

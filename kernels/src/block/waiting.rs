@@ -77,9 +77,9 @@ pub trait WaitingRow {
     fn finish(&mut self, is_complete: bool);
 }
 
-/// Computes the rows of a warp, of which this lane has a part, and returns the part; `is_row` is false if it has none.
+/// Computes the rows of a warp, of which this lane has a part; `is_row` is false if it has none.
 #[device(track_caller)]
-pub fn compute_rows<R: WaitingRow>(mut part: R, of: RowLane, is_row: bool) -> R {
+pub fn compute_rows(mut part: impl WaitingRow, of: RowLane, is_row: bool) {
     let mask = of.mask();
     let mut is_done = !is_row;
     loop {
@@ -91,7 +91,7 @@ pub fn compute_rows<R: WaitingRow>(mut part: R, of: RowLane, is_row: bool) -> R 
             is_done |= is_complete;
         }
         if warp::all(warp::FULL, is_done) {
-            return part;
+            return;
         }
         thread::spin_hint();
     }

@@ -69,7 +69,7 @@ impl<V: Coefficient, O: Offset> SolveLevels<V, O> {
     /// Solves the unit at `place`, unless it is `end` or after it, by a group of lanes.
     #[device]
     fn solve_unit(self, place: usize, end: usize) {
-        let SortedTriangle { units, entries, first_pieces, rows, is_unit, .. } = self.triangle;
+        let SortedTriangle { units, entries, first_pieces, rows, is_unit } = self.triangle;
         let lane = (thread::index() & (self.lanes - 1)) as usize;
         let (mut unit, mut begin, mut len) = (0, 0, 0);
         if place < end {

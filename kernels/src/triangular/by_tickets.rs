@@ -2,7 +2,6 @@ use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, parameters, warp, Aligned16, Arena, Global, GlobalMut};
 
 use super::coefficient::Coefficient;
-use super::near::Near;
 use super::triangle::{pieces_of, SortedTriangle};
 use crate::block::waiting::{compute_rows, RowLane, Turn, WaitingRow, TURN_WORDS};
 use crate::factor::Factor;
@@ -34,28 +33,9 @@ parameters! {
     }
 }
 
-/// Threads of a block that draws units in the order of levels.
-pub const LEVEL_ORDER_BLOCK: usize = 128;
-/// Threads of a block that draws rows in their own order.
-pub const ROW_ORDER_BLOCK: usize = 512;
-
-/// Bytes of the words that rows of a block pass on among themselves.
-#[device]
-const fn near_bytes<V: Coefficient>(block: usize, items: usize) -> usize {
-    if block == ROW_ORDER_BLOCK {
-        block * items * V::SIZE
-    } else {
-        0
-    }
-}
-
 kernel! {
     /// Solves triangular systems in one launch: each ticket has as many units, in their order, as the block has groups of lanes, and
     /// `ITEMS` systems. Elements of solutions, and sums of pieces, are passed on as [words](Coefficient).
-    ///
-    /// Blocks of [`LEVEL_ORDER_BLOCK`] threads take units in the order of the triangle. Blocks of [`ROW_ORDER_BLOCK`] take rows in
-    /// their own order, and pass elements on in shared memory, too: to rows of the same block, which often need them (after Su,
-    /// Zhang, Liu, He, Wu, Tan, *CapelliniSpTRSV*, ICPP 2020, where a thread has a row).
     pub struct SolveByTickets<V: Coefficient, O: Offset> {
         /// The triangle.
         pub triangle: SortedTriangle<O>,
@@ -73,7 +53,7 @@ kernel! {
         /// Lanes of a unit: a power of two up to 32.
         pub lanes: u32,
     }
-    shared: 2 * TURN_WORDS * 4 + near_bytes::<V>(BLOCK, ITEMS);
+    shared: TURN_WORDS * 4;
     body: SolveByTickets::solve::<BLOCK, ITEMS>;
     entries: {
         triangular_solve_by_tickets_{V}_{O} in triangular_{V}: V in [f32, f64], O in [u32, u64], 128 x 1;
@@ -82,19 +62,12 @@ kernel! {
             V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 128 x 1;
         triangular_solve_systems_by_tickets_{V}_{O} in triangular_{V}:
             V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 128 x 2;
-        triangular_solve_by_rows_{V}_{O} in triangular_{V}: V in [f32, f64], O in [u32, u64], 512 x 1;
-        triangular_solve_systems_by_rows_{V}_{O} in triangular_{V}: V in [f32, f64], O in [u32, u64], 512 x 4;
-        triangular_solve_by_rows_{V}_{O} in triangular_{V}:
-            V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 512 x 1;
-        triangular_solve_systems_by_rows_{V}_{O} in triangular_{V}:
-            V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 512 x 2;
     }
 }
 
 impl<V: Coefficient, O: Offset> SolveByTickets<V, O> {
     #[device]
     fn solve<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let is_row_order = BLOCK == ROW_ORDER_BLOCK;
         let turn = Turn::draw(self.drawn, arena.take(TURN_WORDS));
         let groups = self.systems.columns.div_ceil(ITEMS as u32);
         let (of_units, group) = (turn.ticket / groups, turn.ticket % groups);
@@ -109,7 +82,6 @@ impl<V: Coefficient, O: Offset> SolveByTickets<V, O> {
             systems: self.systems,
             passed: self.passed.skip((half * groups + group) as usize * count * ITEMS * V::PARTS),
             next: self.passed.skip(((1 - half) * groups + group) as usize * count * ITEMS * V::PARTS),
-            near: Near::none(arena.take(0)),
             first: group * ITEMS as u32,
             of,
             kind: Kind::Piece,
@@ -117,30 +89,25 @@ impl<V: Coefficient, O: Offset> SolveByTickets<V, O> {
             len: 0,
             first_piece: 0,
             at: of.lane,
-            pivot: V::ZERO,
+            pivot: V::ZERO.divisor(),
             right: [V::ZERO; ITEMS],
             needed: [0; AT_ONCE],
             factors: [V::ZERO; AT_ONCE],
             seen: [[V::ZERO; ITEMS]; AT_ONCE],
             sums: [V::ZERO; ITEMS],
         };
-        if is_row_order {
-            let words = arena.take(BLOCK * ITEMS * V::PARTS);
-            part.near = Near::new::<BLOCK>(words, self.triangle.entries, of);
-        }
         if is_unit {
-            self.begin(&mut part, is_row_order);
+            self.begin(&mut part);
         }
         compute_rows(part, of, is_unit);
     }
 
     /// Loads what a lane needs of its unit before others are there.
     #[device]
-    fn begin<const ITEMS: usize>(self, part: &mut UnitSum<V, ITEMS>, is_row_order: bool) {
-        let SortedTriangle { units, entries, first_pieces, rows, is_unit, .. } = self.triangle;
-        let place = if is_row_order { entries.row_of(part.of.slot) } else { part.of.slot };
-        part.unit = if is_row_order { place } else { units.load(place) as usize };
-        let (begin, len) = entries.of(place);
+    fn begin<const ITEMS: usize>(self, part: &mut UnitSum<V, ITEMS>) {
+        let SortedTriangle { units, entries, first_pieces, rows, is_unit } = self.triangle;
+        part.unit = units.load(part.of.slot) as usize;
+        let (begin, len) = entries.of(part.of.slot);
         part.len = len;
         part.columns = self.column_indices.skip(begin);
         part.values = self.values.skip(begin);
@@ -157,7 +124,7 @@ impl<V: Coefficient, O: Offset> SolveByTickets<V, O> {
         if is_row && part.of.lane == 0 {
             part.load_right();
             if is_unit == 0 {
-                part.pivot = self.values.load(entries.diagonal((begin, len)));
+                part.pivot = self.values.load(entries.diagonal((begin, len))).divisor();
             }
         }
     }
@@ -184,7 +151,6 @@ struct UnitSum<V: Coefficient, const ITEMS: usize> {
     passed: GlobalMut<V::Part>,
     /// Words of the next launch.
     next: GlobalMut<V::Part>,
-    near: Near<V::Part>,
     first: u32,
     of: RowLane,
     kind: Kind,
@@ -196,7 +162,7 @@ struct UnitSum<V: Coefficient, const ITEMS: usize> {
     /// The first of the entries at hand.
     at: u32,
     /// The diagonal, and the right-hand sides, in the first lane.
-    pivot: V,
+    pivot: V::Divisor,
     right: [V; ITEMS],
     /// The entries at hand, and the words that were seen for them.
     needed: [u32; AT_ONCE],
@@ -262,11 +228,8 @@ impl<V: Coefficient, const ITEMS: usize> UnitSum<V, ITEMS> {
             let element = match self.kind {
                 Kind::Piece => sums[system],
                 Kind::UnitRow => rest,
-                Kind::Row => rest.divided_by(self.pivot),
+                Kind::Row => rest.divided_soon(self.pivot),
             };
-            if let Some(place) = self.near.place_of(self.unit as u32) {
-                element.pass_near(self.near.words, place * ITEMS + system);
-            }
             element.pass_on(self.passed, self.next, self.unit * ITEMS + system);
             let column = self.first as usize + system;
             if self.kind != Kind::Piece && column < columns as usize {
@@ -283,22 +246,11 @@ impl<V: Coefficient, const ITEMS: usize> WaitingRow for UnitSum<V, ITEMS> {
             return;
         }
         unroll!(for item in 0..AT_ONCE {
-            let is_far = self.has(item) && self.near.place_of(self.needed[item]).is_none();
             unroll!(for system in 0..ITEMS {
                 let place = self.needed[item] as usize * ITEMS + system;
-                self.seen[item][system] = self.seen[item][system].look_if(self.passed, place, is_far);
+                self.seen[item][system] = self.seen[item][system].look_if(self.passed, place, self.has(item));
             });
         });
-        if self.near.is_any() {
-            unroll!(for item in 0..AT_ONCE {
-                let near = self.near.place_of(self.needed[item]).filter(|_| self.has(item));
-                unroll!(for system in 0..ITEMS {
-                    let place = near.unwrap_or(0) * ITEMS + system;
-                    self.seen[item][system] =
-                        self.seen[item][system].look_near_if(self.near.words, place, near.is_some());
-                });
-            });
-        }
         let mut are_there = true;
         unroll!(for item in 0..AT_ONCE {
             unroll!(for system in 0..ITEMS {

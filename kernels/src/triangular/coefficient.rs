@@ -1,6 +1,6 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::num_complex::Complex;
-use evenpath_simt::{device, Arithmetic, Element, Float, GlobalMut, Shared};
+use evenpath_simt::{device, Arithmetic, Element, Float, GlobalMut};
 
 /// Numbers of systems that are solved and matrices that are factorized: real and complex. A number is passed on between rows of one
 /// launch as *words*, one for each of its [`PARTS`](Self::PARTS): the complement of its bits, where zero is none.
@@ -14,6 +14,16 @@ pub trait Coefficient: Arithmetic + core::ops::Sub<Output = Self> {
     /// Communications of the ACM 5, 1962).
     #[must_use]
     fn divided_by(self, divisor: Self) -> Self;
+
+    /// A divisor that is known before the dividend.
+    type Divisor: Copy;
+
+    /// Prepares a divisor.
+    fn divisor(self) -> Self::Divisor;
+
+    /// Returns the bits of [`divided_by`](Self::divided_by), sooner.
+    #[must_use]
+    fn divided_soon(self, divisor: Self::Divisor) -> Self;
 
     /// Returns whether the real part is positive.
     fn is_positive(self) -> bool;
@@ -34,25 +44,34 @@ pub trait Coefficient: Arithmetic + core::ops::Sub<Output = Self> {
     #[must_use]
     fn look_if(self, passed: GlobalMut<Self::Part>, place: usize, condition: bool) -> Self;
 
-    /// [`look_if`](Self::look_if) at words of the block.
-    #[must_use]
-    fn look_near_if(self, near: Shared<Self::Part>, place: usize, condition: bool) -> Self;
-
     /// Passes a number on.
     fn pass(self, passed: GlobalMut<Self::Part>, place: usize);
 
     /// Passes a number on, and clears its words for the next launch.
     fn pass_on(self, passed: GlobalMut<Self::Part>, next: GlobalMut<Self::Part>, place: usize);
-
-    /// Passes a number on to the block.
-    fn pass_near(self, near: Shared<Self::Part>, place: usize);
 }
 
 macro_rules! real {
-    ($($type:ident)*) => {$(
+    ($($type:ident: $least:expr, $most:expr;)*) => {$(
         impl Coefficient for $type {
             type Part = Self;
+            type Divisor = Known<Self>;
             const PARTS: usize = 1;
+
+            #[device]
+            fn divisor(self) -> Known<Self> {
+                let is_usual = magnitude(self) > $least && magnitude(self) < $most;
+                Known { divisor: self, inverse: 1.0 / self, is_usual }
+            }
+
+            #[device]
+            fn divided_soon(self, by: Known<Self>) -> Self {
+                if by.is_usual && magnitude(self) > $least && magnitude(self) < $most {
+                    quotient(self, by.divisor, by.inverse)
+                } else {
+                    self / by.divisor
+                }
+            }
 
             #[device]
             fn divided_by(self, divisor: Self) -> Self {
@@ -85,11 +104,6 @@ macro_rules! real {
             }
 
             #[device(track_caller)]
-            fn look_near_if(self, near: Shared<Self>, place: usize, condition: bool) -> Self {
-                near.atomic_load_if(place, condition && is_no_word(self), self)
-            }
-
-            #[device(track_caller)]
             fn pass(self, passed: GlobalMut<Self>, place: usize) {
                 pass_part(self, passed, place);
             }
@@ -99,21 +113,31 @@ macro_rules! real {
                 self.pass(passed, place);
                 next.store(place, 0.0);
             }
-
-            #[device(track_caller)]
-            fn pass_near(self, near: Shared<Self>, place: usize) {
-                near.atomic_store(place, word_of(self));
-            }
         }
     )*};
 }
-real!(f32 f64);
+// Between these, no term of a quotient overflows or loses bits.
+real! {
+    f32: 1.0 / 1_099_511_627_776.0, 1_099_511_627_776.0;
+    f64: 1.0 / 1.0e100, 1.0e100;
+}
 
 macro_rules! complex {
     ($($part:ident)*) => {$(
         impl Coefficient for Complex<$part> {
             type Part = $part;
+            type Divisor = Self;
             const PARTS: usize = 2;
+
+            #[device]
+            fn divisor(self) -> Self {
+                self
+            }
+
+            #[device]
+            fn divided_soon(self, divisor: Self) -> Self {
+                self.divided_by(divisor)
+            }
 
             #[device]
             fn divided_by(self, divisor: Self) -> Self {
@@ -156,12 +180,6 @@ macro_rules! complex {
             }
 
             #[device(track_caller)]
-            fn look_near_if(self, near: Shared<$part>, place: usize, condition: bool) -> Self {
-                let part = |part, at| near.atomic_load_if(at, condition && is_no_word(part), part);
-                Self::new(part(self.re, 2 * place), part(self.im, 2 * place + 1))
-            }
-
-            #[device(track_caller)]
             fn pass(self, passed: GlobalMut<$part>, place: usize) {
                 pass_part(self.re, passed, 2 * place);
                 pass_part(self.im, passed, 2 * place + 1);
@@ -173,16 +191,28 @@ macro_rules! complex {
                 next.store(2 * place, 0.0);
                 next.store(2 * place + 1, 0.0);
             }
-
-            #[device(track_caller)]
-            fn pass_near(self, near: Shared<$part>, place: usize) {
-                near.atomic_store(2 * place, word_of(self.re));
-                near.atomic_store(2 * place + 1, word_of(self.im));
-            }
         }
     )*};
 }
 complex!(f32 f64);
+
+/// A real divisor with its inverse, and whether both are far from overflow.
+#[derive(Clone, Copy)]
+pub struct Known<V> {
+    divisor: V,
+    inverse: V,
+    is_usual: bool,
+}
+
+/// Returns the quotient, correctly rounded, where `inverse` is: the second correction makes it so (Markstein, *Computation of Elementary
+/// Functions on the IBM RISC System/6000 Processor*, IBM Journal of Research and Development 34, 1990, theorem 7).
+#[device]
+fn quotient<V: Float>(dividend: V, divisor: V, inverse: V) -> V {
+    let negative = V::ZERO - divisor;
+    let first = dividend * inverse;
+    let second = negative.fma(first, dividend).fma(inverse, first);
+    negative.fma(second, dividend).fma(inverse, second)
+}
 
 /// Returns the absolute value.
 #[device]

@@ -8,11 +8,10 @@ mod by_levels;
 mod by_tickets;
 mod coefficient;
 mod levels;
-mod near;
 mod triangle;
 
 pub use by_levels::SolveLevels;
-pub use by_tickets::{SolveByTickets, Systems, LEVEL_ORDER_BLOCK, ROW_ORDER_BLOCK};
+pub use by_tickets::{SolveByTickets, Systems};
 pub use coefficient::Coefficient;
 pub use levels::FindLevels;
 pub use triangle::{

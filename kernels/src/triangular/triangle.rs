@@ -13,6 +13,8 @@ const MISSING_WORD: usize = 0;
 const COUNT_WORD: usize = 1;
 /// Word of [`FindTriangle::found`] with the number of pieces of long rows.
 const PIECES_WORD: usize = 2;
+/// Word of [`FindTriangle::found`] with the entries of the longest row.
+const LONGEST_WORD: usize = 3;
 
 /// Entries of the longest row that is not cut into pieces.
 pub const MAX_UNCUT: u32 = 512;
@@ -39,7 +41,7 @@ kernel! {
         /// Output: how many they are.
         pub lengths: GlobalMut<u32>,
         /// Output, zero before: the complement of the first row without an entry on the diagonal, or zero if all have one; the
-        /// number of entries of all rows; the number of pieces of long rows.
+        /// number of entries of all rows; the number of pieces of long rows; the entries of the matrix's longest row.
         pub found: GlobalMut<u64>,
         /// 1 for the upper triangle, 0 for the lower one.
         pub is_upper: u32,
@@ -53,9 +55,10 @@ impl<O: Offset> FindTriangle<O> {
     #[device]
     fn find<const BLOCK: usize>(self, _: Arena) {
         let row = thread::global_index::<BLOCK>();
-        let mut len = 0;
+        let (mut len, mut row_len) = (0, 0);
         if row < self.pattern.rows as usize {
             let (start, end) = self.pattern.row_bounds(row);
+            row_len = (end - start) as u64;
             let columns = self.pattern.column_indices;
             let diagonal = partition_point(start, end, |at| (columns.load(at) as usize) < row);
             let is_missing = diagonal == end || columns.load(diagonal) as usize != row;
@@ -70,6 +73,10 @@ impl<O: Offset> FindTriangle<O> {
         }
         self.count(COUNT_WORD, len);
         self.count(PIECES_WORD, pieces_of(len));
+        let longest = warp::reduce(row_len, |a, b| if a > b { a } else { b });
+        if thread::lane() == 0 {
+            self.found.fetch_max(LONGEST_WORD, longest, Ordering::Relaxed, Scope::Device);
+        }
     }
 
     /// Adds what the lanes of a warp count.
@@ -103,17 +110,6 @@ impl<O: Offset> TriangleEntries<O> {
         (self.begins.load(place).to_usize(), self.lengths.load(place))
     }
 
-    /// Returns the row with a place in the order in which rows follow those that they need: the first of a lower triangle comes
-    /// first, the last of an upper one.
-    #[device]
-    pub fn row_of(self, slot: usize) -> usize {
-        if self.is_upper == 0 {
-            slot
-        } else {
-            self.count as usize - 1 - slot
-        }
-    }
-
     /// Returns the place of the diagonal of a row that has these entries, and one on the diagonal.
     #[device]
     pub fn diagonal(self, (begin, len): (usize, u32)) -> usize {
@@ -129,7 +125,7 @@ parameters! {
     /// A triangle whose units are in an order in which each comes after those that it needs. A unit is a row, or a piece of a long
     /// one; those with the numbers of rows are the rows.
     pub struct SortedTriangle<O: Offset> {
-        /// The units; none if they are the rows, in the order of the matrix.
+        /// The units.
         pub units: Global<u32>,
         /// Their entries, in the same order; of a row that is cut, those of its pieces too.
         pub entries: TriangleEntries<O>,
@@ -139,8 +135,6 @@ parameters! {
         pub rows: u32,
         /// 1 if the diagonal is taken to be 1 and not read.
         pub is_unit: u32,
-        /// 1 if there are no `units`.
-        pub is_row_order: u32,
     }
 }
 
@@ -259,9 +253,8 @@ impl<V: Element, O: Offset> FindZeroPivots<V, O> {
     #[device]
     fn find<const BLOCK: usize>(self, _: Arena) {
         let place = thread::global_index::<BLOCK>();
-        let SortedTriangle { units, entries, rows, is_row_order, .. } = self.triangle;
-        let is_listed = is_row_order == 0 && place < entries.count as usize;
-        let unit = if is_listed { units.load(place) } else { place as u32 };
+        let SortedTriangle { units, entries, rows, .. } = self.triangle;
+        let unit = units.load_if(place, place < entries.count as usize);
         if place >= entries.count as usize || unit >= rows {
             return;
         }

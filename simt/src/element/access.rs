@@ -81,10 +81,6 @@ pub trait Atomic: Sized {
     unsafe fn shared_fetch_or(address: u32, bits: Self) -> Self;
     /// `ld.relaxed.shared`
     unsafe fn shared_atomic_load(address: u32) -> Self;
-    /// `ld.relaxed.shared`, predicated
-    unsafe fn shared_atomic_load_if(address: u32, condition: u32, otherwise: Self) -> Self;
-    /// `st.relaxed.shared`
-    unsafe fn shared_atomic_store(address: u32, value: Self);
 }
 
 /// Atomic operations of an element type, on its bits.

@@ -148,24 +148,6 @@ macro_rules! atomic {
                 }
                 value
             }
-
-            #[device]
-            unsafe fn shared_atomic_load_if(address: u32, condition: u32, otherwise: Self) -> Self {
-                let mut value = otherwise;
-                unsafe {
-                    asm!(concat!("{{ .reg .pred holds; setp.ne.u32 holds, {}, 0; @holds ld.relaxed.cta.shared.", $suffix, " {}, [{}]; }}"),
-                        in(reg32) condition, inout($class) value, in(reg32) address, options(nostack));
-                }
-                value
-            }
-
-            #[device]
-            unsafe fn shared_atomic_store(address: u32, value: Self) {
-                unsafe {
-                    asm!(concat!("st.relaxed.cta.shared.", $suffix, " [{}], {};"),
-                        in(reg32) address, in($class) value, options(nostack));
-                }
-            }
         }
     };
 }
@@ -236,16 +218,6 @@ pub(crate) fn shared_fetch_or<T: Atomic>(address: u32, bits: T) -> T {
 #[device]
 pub(crate) fn shared_atomic_load<T: Atomic>(address: u32) -> T {
     unsafe { T::shared_atomic_load(address) }
-}
-
-#[device]
-pub(crate) fn shared_atomic_load_if<T: Atomic>(address: u32, condition: bool, otherwise: T) -> T {
-    unsafe { T::shared_atomic_load_if(address, u32::from(condition), otherwise) }
-}
-
-#[device]
-pub(crate) fn shared_atomic_store<T: Atomic>(address: u32, value: T) {
-    unsafe { T::shared_atomic_store(address, value) }
 }
 
 #[device]

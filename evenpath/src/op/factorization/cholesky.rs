@@ -118,19 +118,9 @@ impl<V: Scalar, O: Offset> Ic0Plan<V, O> {
             }
             return Ok(());
         }
-        let launch = a.device().kernel().warps(a.nrows())?;
-        self.analysis.with_rows(factor, |rows| {
-            let kernel = FactorizeCholesky {
-                rows,
-                matrix: values.as_global(),
-                // The lower triangle of a row begins with the row.
-                begins: self.pattern.row_offsets.as_global(),
-                diagonal,
-            };
-            // SAFETY: the rows are those of the triangle of the matrix, which have a value for each entry. Launches with this state have
-            // one grid, and come one after the other; buffers are freed in the stream's order.
-            unsafe { launch.launch(kernel) }
-        })?;
+        // The lower triangle of a row begins with the row.
+        let (matrix, begins) = (values.as_global(), self.pattern.row_offsets.as_global());
+        self.analysis.launch(factor, |rows| FactorizeCholesky { rows, matrix, begins, diagonal })?;
         Ok(())
     }
 

@@ -116,14 +116,8 @@ impl<V: Scalar, O: Offset> Ilu0Plan<V, O> {
             }
             return Ok(());
         }
-        let launch = values.device().kernel().warps(self.analysis.pattern().rows)?;
-        self.analysis.with_rows(factors, |rows| {
-            let matrix = values.as_global();
-            let kernel = FactorizeLu { rows, matrix, diagonal };
-            // SAFETY: the rows are those of both matrices, which have a value for each entry. Launches with this state have one grid, and
-            // come one after the other; buffers are freed in the stream's order.
-            unsafe { launch.launch(kernel) }
-        })?;
+        let matrix = values.as_global();
+        self.analysis.launch(factors, |rows| FactorizeLu { rows, matrix, diagonal })?;
         Ok(())
     }
 

@@ -2,9 +2,9 @@
 
 use evenpath_kernels::triangular::{NumberPieces, OrderTriangle, SortedTriangle, TriangleEntries};
 
-use super::entries::{Entries, FAR_STEP, Found, SortedSteps, find_entries, find_levels, sort_steps};
+use super::entries::{Entries, SortedSteps, find_entries, find_levels, sort_steps};
 use super::lanes::lanes;
-use super::method::TriangularMethod;
+use super::residency::Waiting;
 use crate::Offset;
 use crate::device::{Device, DeviceVec, no_input};
 use crate::format::csr::DevicePattern;
@@ -12,13 +12,11 @@ use crate::format::transpose::column_offsets;
 use crate::operand::OpError;
 use crate::operand::check::check_countable;
 
-/// Maximum length of the longest chain in row order, in tenths of that by levels, for row order: its blocks wait for more.
-const ROW_ORDER_TENTHS: u64 = 12;
+/// Threads of a block by tickets.
+pub(super) const TICKET_BLOCK: u32 = 128;
 
-/// A triangle, in an order in which each row comes after those that it needs.
+/// A triangle whose rows, and pieces of long rows, are sorted by level.
 pub(super) struct Analysis<O: Offset> {
-    order: Order,
-    /// The rows, and pieces of long rows; empty in row order.
     units: DeviceVec<u32>,
     begins: DeviceVec<O>,
     lengths: DeviceVec<u32>,
@@ -32,25 +30,15 @@ pub(super) struct Analysis<O: Offset> {
     pub(super) lanes: u32,
     /// Number of levels.
     pub(super) levels: usize,
-    /// The first unit of each step, and the number of units; empty in row order.
+    /// The first unit of each step, and the number of units.
     pub(super) step_offsets: DeviceVec<u32>,
 }
 
-/// Orders of rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    /// Their own, or its reverse.
-    Rows,
-    /// By level, and pieces of long rows before the row.
-    Levels,
-}
-
 impl<O: Offset> Analysis<O> {
-    /// Analyzes a triangle of a square, canonical pattern, in the order that a method needs. Waits for the device.
+    /// Analyzes a triangle of a square, canonical pattern. Waits for the device.
     pub(super) fn new(
         pattern: &DevicePattern<O>,
         (is_upper, is_unit): (bool, bool),
-        method: TriangularMethod,
     ) -> Result<Self, OpError> {
         let rows = pattern.rows;
         let device = pattern.row_offsets.device();
@@ -58,29 +46,10 @@ impl<O: Offset> Analysis<O> {
         if let Some(row) = found.missing.filter(|_| !is_unit) {
             return Err(OpError::MissingDiagonal { operand: "A", row });
         }
-        check_countable("a list of rows and pieces", rows.saturating_add(found.pieces))?;
+        let (lanes, pieces) = (lanes(rows, found.count), found.pieces);
+        check_countable("a list of rows and pieces", rows.saturating_add(pieces))?;
         let levels = find_levels(pattern, &entries, &found)?;
-        let lanes = lanes(rows, found.count);
-        if let Some(levels) = levels_in_row_order(method, &found, || levels.longest())? {
-            let Entries { begins, lengths, .. } = entries;
-            return Ok(Self {
-                order: Order::Rows,
-                units: device.uninitialized(0)?,
-                begins,
-                lengths,
-                first_pieces: device.uninitialized(0)?,
-                rows,
-                is_upper,
-                is_unit,
-                pieces: 0,
-                lanes,
-                levels,
-                step_offsets: device.uninitialized(0)?,
-            });
-        }
-        let pieces = found.pieces;
-        let Cuts { steps, first_pieces, piece_rows } =
-            number_pieces(device, &entries, levels.of_rows, pieces)?;
+        let Cuts { steps, first_pieces, piece_rows } = number_pieces(device, &entries, levels, pieces)?;
         let most = if pieces > 0 { 2 * rows } else { rows };
         let SortedSteps { steps, units, last } = sort_steps(&steps, most)?;
         // Nothing is at step 0.
@@ -88,7 +57,6 @@ impl<O: Offset> Analysis<O> {
         let (begins, lengths) = order(&units, &entries, &first_pieces, &piece_rows)?;
         let levels = if pieces > 0 { last / 2 } else { last };
         Ok(Self {
-            order: Order::Levels,
             units,
             begins,
             lengths,
@@ -103,19 +71,15 @@ impl<O: Offset> Analysis<O> {
         })
     }
 
-    /// The device of the matrix.
-    pub(super) fn device(&self) -> &Device {
-        self.lengths.device()
-    }
-
-    /// The order of rows.
-    pub(super) fn order(&self) -> Order {
-        self.order
-    }
-
     /// Number of rows and pieces.
     pub(super) fn units(&self) -> usize {
-        self.lengths.len()
+        self.units.len()
+    }
+
+    /// The rows of a launch by tickets.
+    pub(super) fn waiting(&self) -> Waiting {
+        let threads = self.units() as u64 * u64::from(self.lanes);
+        Waiting { threads, levels: self.levels as u64, block_size: u64::from(TICKET_BLOCK) }
     }
 
     /// The triangle as a kernel argument.
@@ -131,7 +95,6 @@ impl<O: Offset> Analysis<O> {
             first_pieces: self.first_pieces.as_global(),
             rows: self.rows as u32,
             is_unit: u32::from(self.is_unit),
-            is_row_order: u32::from(self.order == Order::Rows),
         }
     }
 
@@ -141,22 +104,6 @@ impl<O: Offset> Analysis<O> {
         let indices = [units, lengths, first_pieces, step_offsets].map(DeviceVec::bytes);
         begins.bytes() + indices.iter().sum::<u64>()
     }
-}
-
-/// Returns the number of levels if a solve goes through rows in their own order, and `None` if it goes through levels: rows that are
-/// cut, and rows whose longest chain is faster so. `longest` returns the number of levels and the length of the longest chain.
-fn levels_in_row_order(
-    method: TriangularMethod,
-    found: &Found,
-    longest: impl FnOnce() -> Result<(usize, u64), OpError>,
-) -> Result<Option<usize>, OpError> {
-    if found.pieces > 0 || matches!(method, TriangularMethod::Tickets | TriangularMethod::Levels) {
-        return Ok(None);
-    }
-    let (levels, way) = longest()?;
-    let by_levels = levels as u64 * u64::from(FAR_STEP);
-    let is_faster = way * ROW_ORDER_TENTHS < by_levels * 10;
-    Ok((method == TriangularMethod::Rows || is_faster).then_some(levels))
 }
 
 /// The pieces of long rows.

@@ -13,9 +13,6 @@ use crate::sequence::vector;
 /// Maximum number of rows, so that 32 bits hold the steps of rows and pieces.
 pub(in crate::op) const MAX_ROWS: usize = 1 << 30;
 
-/// Time to pass an element on to another block, in times to pass it on within a block.
-pub(in crate::op) const FAR_STEP: u32 = 5;
-
 /// The entries of each row of a triangle, the diagonal left out.
 pub(in crate::op) struct Entries<O: Offset> {
     pub(in crate::op) begins: DeviceVec<O>,
@@ -43,6 +40,8 @@ pub(in crate::op) struct Found {
     pub(in crate::op) count: u64,
     /// Number of pieces of long rows.
     pub(in crate::op) pieces: usize,
+    /// Entries of the longest row of the matrix.
+    pub(in crate::op) longest: usize,
 }
 
 /// Finds the entries of each row of a square, canonical pattern. Waits for the device.
@@ -54,7 +53,7 @@ pub(in crate::op) fn find_entries<O: Offset>(
     let launch = device.kernel().threads(pattern.rows)?;
     let (mut begins, mut lengths) =
         (device.uninitialized(pattern.rows)?, device.uninitialized(pattern.rows)?);
-    let mut found = device.zeros::<u64>(3)?;
+    let mut found = device.zeros::<u64>(4)?;
     let kernel = FindTriangle {
         pattern: pattern.view(),
         begins: begins.as_global_mut(),
@@ -62,11 +61,12 @@ pub(in crate::op) fn find_entries<O: Offset>(
         found: found.as_global_mut(),
         is_upper: u32::from(is_upper),
     };
-    // SAFETY: the pattern is square and canonical, there is an element for each row, and three words; buffers are freed in the
+    // SAFETY: the pattern is square and canonical, there is an element for each row, and four words; buffers are freed in the
     // stream's order.
     unsafe { launch.launch(kernel) }?;
-    let [missing, count, pieces] = found.first()?;
-    let found = Found { missing: first_row(missing), count, pieces: pieces as usize };
+    let [missing, count, pieces, longest] = found.first()?;
+    let found =
+        Found { missing: first_row(missing), count, pieces: pieces as usize, longest: longest as usize };
     Ok((Entries { begins, lengths, is_upper }, found))
 }
 
@@ -75,47 +75,27 @@ pub(in crate::op) fn first_row(found: u64) -> Option<usize> {
     (found > 0).then_some(!found as usize)
 }
 
-/// The levels of the rows of a triangle.
-pub(in crate::op) struct Levels {
-    /// The level of each row.
-    pub(in crate::op) of_rows: DeviceVec<u32>,
-    longest: DeviceVec<u64>,
-}
-
-impl Levels {
-    /// Number of levels, and the length of the longest chain of rows, in which a step to a row of another block in row order counts
-    /// [`FAR_STEP`]. Waits for the device.
-    pub(in crate::op) fn longest(&self) -> Result<(usize, u64), OpError> {
-        let [levels, way] = self.longest.first()?;
-        Ok((levels as usize, way))
-    }
-}
-
 /// Finds the level of each row: by a warp for each if a row is long, and otherwise by as many lanes as a solve has.
 pub(in crate::op) fn find_levels<O: Offset>(
     pattern: &DevicePattern<O>,
     entries: &Entries<O>,
     found: &Found,
-) -> Result<Levels, OpError> {
+) -> Result<DeviceVec<u32>, OpError> {
     let device = pattern.row_offsets.device();
     let lanes = if found.pieces > 0 { 32 } else { lanes(pattern.rows, found.count) };
     let launch = device.kernel().threads(pattern.rows * lanes as usize)?;
-    let (mut of_rows, mut passed) = (device.uninitialized(pattern.rows)?, device.zeros(pattern.rows)?);
-    let (mut longest, mut drawn) = (device.zeros(2)?, device.zeros(1)?);
+    let (mut levels, mut drawn) = (device.zeros(pattern.rows)?, device.zeros(1)?);
     let kernel = FindLevels {
         entries: entries.view(),
         column_indices: pattern.view().column_indices,
-        passed: passed.as_global_mut(),
-        levels: of_rows.as_global_mut(),
-        longest: longest.as_global_mut(),
+        levels: levels.as_global_mut(),
         drawn: drawn.as_global_mut(),
         lanes,
-        far_step: FAR_STEP,
     };
     // SAFETY: the entries are those of the pattern's triangle, whose columns are numbers of rows; there are `lanes` threads for each
-    // row, and words, maxima and the counter are zero; buffers are freed in the stream's order.
+    // row, and levels and the counter are zero; buffers are freed in the stream's order.
     unsafe { launch.launch(kernel) }?;
-    Ok(Levels { of_rows, longest })
+    Ok(levels)
 }
 
 /// Rows, or rows and pieces, in the order of their steps.

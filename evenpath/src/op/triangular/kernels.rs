@@ -2,13 +2,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use evenpath_kernels::triangular::{
-    FindZeroPivots, LEVEL_ORDER_BLOCK, ROW_ORDER_BLOCK, SolveByTickets, SolveLevels, Systems,
-};
+use evenpath_kernels::triangular::{FindZeroPivots, SolveByTickets, SolveLevels, Systems};
 use evenpath_simt::GlobalMut;
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
-use super::analysis::{Analysis, Order};
+use super::analysis::{Analysis, TICKET_BLOCK};
 use super::entries::first_row;
 use super::method::TriangularMethod;
 use crate::device::{DeviceError, DeviceSlice, DeviceVec};
@@ -53,7 +51,7 @@ struct Passed<V: Scalar> {
 impl<V: Scalar> Passed<V> {
     /// Allocates memory for solves of `systems` systems at once.
     fn new<O: Offset>(analysis: &Analysis<O>, systems: usize) -> Result<Self, OpError> {
-        let device = analysis.device();
+        let device = analysis.step_offsets.device();
         let words = analysis.units().saturating_mul(systems).saturating_mul(2 * V::PARTS);
         Ok(Self { words: device.zeros(words)?, drawn: device.zeros(1)? })
     }
@@ -69,10 +67,9 @@ impl<V: Scalar, O: Offset> Kernels<V, O> {
         triangle: (bool, bool),
         method: TriangularMethod,
     ) -> Result<Self, OpError> {
-        let analysis = Analysis::new(matrix.pattern(), triangle, method)?;
+        let analysis = Analysis::new(matrix.pattern(), triangle)?;
         let launches = match method {
-            _ if analysis.order() == Order::Rows => None,
-            TriangularMethod::Rows | TriangularMethod::Tickets => None,
+            TriangularMethod::Tickets => None,
             TriangularMethod::Levels => Some(launches(&analysis)?),
             TriangularMethod::Auto if analysis.levels > FEW_LEVELS && !may_be_wide(&analysis) => None,
             TriangularMethod::Auto => {
@@ -92,7 +89,6 @@ impl<V: Scalar, O: Offset> Kernels<V, O> {
     /// The method that was chosen.
     pub(super) fn method(&self) -> TriangularMethod {
         match self.work {
-            Work::Tickets(_) if self.analysis.order() == Order::Rows => TriangularMethod::Rows,
             Work::Tickets(_) => TriangularMethod::Tickets,
             Work::Levels { .. } => TriangularMethod::Levels,
         }
@@ -192,15 +188,11 @@ impl<V: Scalar, O: Offset> Kernels<V, O> {
         at_once: usize,
     ) -> Result<(), OpError> {
         let (pattern, values) = (matrix.pattern(), matrix.values_now());
-        let block = match self.analysis.order() {
-            Order::Rows => ROW_ORDER_BLOCK,
-            Order::Levels => LEVEL_ORDER_BLOCK,
-        };
+        let rows_of_block = (TICKET_BLOCK / self.analysis.lanes) as usize;
         let groups = (systems.columns as usize).div_ceil(at_once);
-        let blocks = self.analysis.units().div_ceil(block / self.analysis.lanes as usize);
-        let launcher = matrix.device().instance(by_tickets::<V, O>(block, at_once));
-        let extra = std::env::var("TRI_SHARED").ok().and_then(|v| v.parse().ok()).unwrap_or(0);
-        let launch = launcher.shared_bytes(extra).blocks(blocks.saturating_mul(groups))?;
+        let blocks = self.analysis.units().div_ceil(rows_of_block).saturating_mul(groups);
+        let launcher = matrix.device().instance(by_tickets::<V, O>(at_once));
+        let launch = launcher.shared_bytes(self.analysis.waiting().shared_bytes(matrix.device())).blocks(blocks)?;
         let kernel = SolveByTickets {
             triangle: self.analysis.view(),
             column_indices: pattern.view().column_indices,
@@ -267,11 +259,11 @@ impl<V: Scalar, O: Offset> Kernels<V, O> {
     }
 }
 
-/// The kernel by tickets for blocks of `block` threads that solve `at_once` systems.
-fn by_tickets<V: Scalar, O: Offset>(block: usize, at_once: usize) -> &'static KernelInfo {
-    match SolveByTickets::<V, O>::instance(block as u32, at_once as u32) {
+/// The kernel by tickets for blocks that solve `at_once` systems.
+fn by_tickets<V: Scalar, O: Offset>(at_once: usize) -> &'static KernelInfo {
+    match SolveByTickets::<V, O>::instance(TICKET_BLOCK, at_once as u32) {
         Some(info) => info,
-        None => unreachable!("the kernel's table has blocks of {block} threads and {at_once} systems"),
+        None => unreachable!("the kernel's table has {at_once} systems"),
     }
 }
 

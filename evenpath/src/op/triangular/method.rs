@@ -28,10 +28,6 @@ pub enum TriangularMethod {
     /// `tickets`: one launch, in which rows wait for the rows that they need. Blocks draw rows in the order of levels (after Liu, Li, Hogg, Duff,
     /// Vinter, *A Synchronization-Free Algorithm for Parallel Sparse Triangular Solves*, Euro-Par 2016).
     Tickets,
-    /// `rows`: one launch, as by tickets, in the matrix's own order of rows. Rows of one block pass elements on in shared memory, so chains of
-    /// neighboring rows are fast (after Su, Zhang, Liu, He, Wu, Tan, *CapelliniSpTRSV: A Thread-Level Synchronization-Free Sparse
-    /// Triangular Solve on GPUs*, ICPP 2020). A matrix with rows of more than 512 entries in the triangle is solved by `tickets`.
-    Rows,
     /// `levels`: a launch for each wide level, and one block for consecutive levels that are not (Naumov, *Parallel Solution of Sparse
     /// Triangular Linear Systems in the Preconditioned Iterative Methods on the GPU*, NVR-2011-001, 2011).
     Levels,
@@ -41,6 +37,5 @@ named! {
     TriangularMethod, "method of triangular solves":
     Auto = "auto",
     Tickets = "tickets",
-    Rows = "rows",
     Levels = "levels",
 }

@@ -151,17 +151,3 @@ pub(crate) fn shared_fetch_or<T: AtomicElement>(address: u32, bits: T) -> T {
 pub(crate) fn shared_atomic_load<T: AtomicElement>(address: u32) -> T {
     T::from_bits(shared_update(address, T::SIZE, &|old| old))
 }
-
-#[track_caller]
-pub(crate) fn shared_atomic_load_if<T: AtomicElement>(address: u32, condition: bool, otherwise: T) -> T {
-    if condition {
-        shared_atomic_load(address)
-    } else {
-        otherwise
-    }
-}
-
-#[track_caller]
-pub(crate) fn shared_atomic_store<T: AtomicElement>(address: u32, value: T) {
-    shared_update(address, T::SIZE, &|_| value.to_bits());
-}
