@@ -36,6 +36,7 @@ mod polynomial;
 mod preconditioner;
 #[cfg(feature = "distributed")]
 mod ranks;
+mod real_csr;
 mod report;
 mod scalars;
 mod single_precision;
@@ -57,6 +58,7 @@ pub use options::SolverOptions;
 pub use preconditioner::{Identity, Jacobi, Preconditioner};
 #[cfg(feature = "distributed")]
 pub use ranks::DistributedOperator;
+pub use real_csr::RealCsr;
 pub use report::{Breakdown, Outcome, Report, Times};
 pub use single_precision::SinglePrecision;
 

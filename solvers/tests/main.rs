@@ -11,6 +11,7 @@ mod injected_failures;
 mod least_squares;
 mod methods;
 mod multi;
+mod one_block;
 mod outcomes;
 mod pipelined;
 mod preconditioners;
