@@ -43,7 +43,9 @@ mod single_precision;
 mod vectors;
 mod work;
 
-pub use amg::{AmgCycle, AmgInfo, AmgLevelInfo, AmgOptions, AmgSetUpMs, AmgSmoother, SmoothedAggregation};
+pub use amg::{
+    AmgCycle, AmgInfo, AmgLevel, AmgLevelInfo, AmgOptions, AmgSetUpMs, AmgSmoother, SmoothedAggregation,
+};
 pub use chebyshev::Chebyshev;
 pub use direct::{DirectBackend, DirectInfo, DirectOptions, DirectSolver, DirectValue, Factorization};
 pub use error::{Error, Result};

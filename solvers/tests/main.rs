@@ -17,3 +17,4 @@ mod pipelined;
 mod preconditioners;
 #[cfg(feature = "distributed")]
 mod ranks;
+mod same_bits;

@@ -7,7 +7,9 @@ use evenpath_solvers::{
 };
 use evenpath_tests::{device_of_each_kind, devices};
 
-use crate::support::{UserOperator, check_solution, dense, grid, indefinite, run_from, solve_dense, spd, vector};
+use crate::support::{
+    UserOperator, check_solution, dense, grid, indefinite, run_from, solve_dense, spd, vector,
+};
 
 fn solve<V: Value, O: Offset>(
     device: &Device,
@@ -42,7 +44,10 @@ fn check<V: Value>(device: &Device, a: &Csr<V>, tolerance: f64) {
         let (report, x) = solve(device, a, &b, options, has_jacobi);
         assert_eq!(report.outcome, Outcome::Converged, "{device}, {}: {report}", a.nrows());
         for (x, expected) in x.iter().zip(&expected) {
-            assert!((x.to_f64() - expected).abs() <= 100.0 * tolerance * scale, "{device}: {x} for {expected}");
+            assert!(
+                (x.to_f64() - expected).abs() <= 100.0 * tolerance * scale,
+                "{device}: {x} for {expected}"
+            );
         }
         // The same bits again, however often the host looks, and with offsets of 64 bits.
         let (again, same) = solve(device, a, &b, options.with_check_steps(3), has_jacobi);
@@ -113,9 +118,10 @@ fn what_one_block_cannot_do_is_refused() {
         let operator = CsrOperator::new(&a).unwrap();
         let factors = IncompleteCholesky::new(&a).unwrap();
         let own = UserOperator { device: device.clone(), len: 9 };
-        let refused = |operator: &dyn LinearOperator<f64>, preconditioner: &dyn Preconditioner<f64>, options| {
-            matches!(Cg::new(operator, preconditioner, options), Err(Error::NoOneBlock))
-        };
+        let refused =
+            |operator: &dyn LinearOperator<f64>, preconditioner: &dyn Preconditioner<f64>, options| {
+                matches!(Cg::new(operator, preconditioner, options), Err(Error::NoOneBlock))
+            };
         assert!(refused(&operator, &factors, asked) && refused(&own, &Identity, asked));
         assert!(refused(&operator, &Identity, asked.with_profile(true)));
         assert!(refused(&operator, &Identity, asked.with_flexible(true)));
@@ -143,5 +149,37 @@ fn small_systems_are_solved_by_one_block_on_gpus() {
         let expected = if device.kind() == DeviceKind::Cpu { &many } else { &one };
         assert_eq!((&default.0.history, &default.1), (&expected.0.history, &expected.1), "{device}");
         assert!(device.kind() == DeviceKind::Cpu || one.1 != many.1, "{device}: the ways have the same bits");
+    }
+}
+
+#[test]
+fn operands_of_other_sizes_are_refused() {
+    use evenpath::cg::{CgSteps, CgVectors};
+    for device in device_of_each_kind() {
+        let a = device.upload(&grid::<f64>(2)).unwrap();
+        let wide = device.upload(&Csr::from_triplets(4, 5, [(0, 0, 1.0)]).unwrap()).unwrap();
+        let mut steps = CgSteps::new(&device, 2).unwrap();
+        steps.begin(1.0, 1.0, 0.0, 1.0).unwrap();
+        let short = device.upload(&[1.0; 3]).unwrap();
+        let mut run = |count: usize, a: &evenpath::DeviceCsr<f64>, inverse: bool, lens: [usize; 4]| {
+            let [mut x, mut r, mut p, mut q] = lens.map(|len| device.upload(&vec![1.0; len]).unwrap());
+            let vectors = CgVectors { x: &mut x, r: &mut r, p: &mut p, q: &mut q };
+            let result = steps.run_in_one_block(count, a, inverse.then_some(&*short), vectors);
+            if result.is_err() {
+                assert_eq!(x.download().unwrap(), vec![1.0; lens[0]], "{device}");
+            }
+            result
+        };
+        for at in 0..4 {
+            let mut lens = [4; 4];
+            lens[at] = 3;
+            let error = run(1, &a, false, lens).unwrap_err().to_string();
+            assert!(error.contains("has length 3, but 4 is needed"), "{error}");
+        }
+        assert!(run(1, &a, true, [4; 4]).unwrap_err().to_string().contains("the diagonal has length 3"));
+        assert!(run(3, &a, false, [4; 4]).unwrap_err().to_string().contains("the list of steps"));
+        assert!(run(1, &wide, false, [4; 4]).is_err());
+        run(0, &a, false, [4; 4]).unwrap();
+        run(2, &a, false, [4; 4]).unwrap();
     }
 }
