@@ -12,7 +12,7 @@ const IN_FLIGHT: usize = 4;
 kernel! {
     /// Steps of conjugate gradients by one block. The vectors are in global memory, which one multiprocessor holds in its L1 cache.
     ///
-    /// A thread owns rows t, t + `BLOCK`, t + 2 × `BLOCK`, … of all vectors; groups of `lanes` threads multiply rows of A. Three barriers
+    /// A thread owns rows t, t + `BLOCK`, t + 2 × `BLOCK`, … of all vectors; groups of `lanes` threads multiply rows of A. Four barriers
     /// separate the phases of a step. They order global memory too, which therefore is read by plain loads.
     pub struct OneBlockSteps<V: Float, O: Offset> {
         /// A.
