@@ -120,6 +120,43 @@ fn the_suite_of_definite_problems_is_solved() {
 }
 
 #[test]
+fn one_block_solves_small_systems() {
+    for device in ["cpu", "simulated"] {
+        for choice in ["true", "false"] {
+            let arguments = ["--device", device, "--generate", "stencil5:9", "--one-block", choice];
+            let rows = objects(
+                "solve",
+                &[&arguments[..], &["--preconditioner", "none,jacobi", "--repetitions", "1"]].concat(),
+            );
+            assert_eq!(rows.len(), 3);
+            rows[..2].iter().for_each(|row| check_solved(row, 1e-8));
+        }
+    }
+    let output = run(
+        "solve",
+        &["--device", "cpu", "--generate", "stencil5:4", "--one-block", "true", "--preconditioner", "ic"],
+    );
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("one block cannot do the steps"));
+}
+
+#[test]
+fn all_bits_of_repeated_set_ups_are_compared() {
+    let arguments =
+        ["--device", "simulated", "--generate", "stencil5:16", "--value", "f32,f64", "--tolerance", "1e-5"];
+    let rows = objects("solve", &[&arguments[..], &["--repeat-bits", "2"]].concat());
+    assert_eq!(rows.len(), 3);
+    for (row, value) in rows.iter().zip(["f32", "f64"]) {
+        assert_eq!(
+            (&row["value"], &row["runs"], &row["pass"]),
+            (&value.into(), &2.into(), &true.into()),
+            "{row}"
+        );
+    }
+    assert_eq!((&rows[2]["rows"], &rows[2]["failed"]), (&2.into(), &0.into()));
+}
+
+#[test]
 fn too_few_steps_give_a_wrong_solution() {
     let output = run("solve", &["--device", "cpu", "--steps", "3", "--repetitions", "1"]);
     assert_eq!(output.status.code(), Some(1));

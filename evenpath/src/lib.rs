@@ -95,7 +95,13 @@ pub use matrix::{Coo, Csr, HiSparse, generate};
 pub use offset::Offset;
 pub use operand::Factor;
 pub use scalar::{Complex, Compute, Multiplies, RealStorage, Scalar, Storage, Value, bf16, f16};
-pub use sequence::{cg, merge, reduce, scan, sets, sort, vector};
+pub use sequence::{merge, reduce, scan, sets, sort, vector};
+
+/// Steps of conjugate gradients whose scalars stay on the device.
+pub mod cg {
+    pub use crate::op::CgVectors;
+    pub use crate::sequence::cg::{CgDirection, CgScalars, CgSteps};
+}
 
 /// Compressed sparse rows: row offsets, column indices, values.
 pub mod csr {

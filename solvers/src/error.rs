@@ -80,6 +80,11 @@ pub enum Error {
         /// The operand's name.
         operand: &'static str,
     },
+    /// One block was asked for, but cannot do the steps.
+    #[error(
+        "one block cannot do the steps: that needs an operator with a real matrix, a preconditioner that is diagonal or the identity, and neither a profile nor a flexible method"
+    )]
+    NoOneBlock,
     /// New values are those of another pattern.
     #[error("the matrix has another pattern than that of the set-up")]
     OtherPattern,

@@ -36,13 +36,16 @@ mod polynomial;
 mod preconditioner;
 #[cfg(feature = "distributed")]
 mod ranks;
+mod real_csr;
 mod report;
 mod scalars;
 mod single_precision;
 mod vectors;
 mod work;
 
-pub use amg::{AmgCycle, AmgInfo, AmgLevelInfo, AmgOptions, AmgSetUpMs, AmgSmoother, SmoothedAggregation};
+pub use amg::{
+    AmgCycle, AmgInfo, AmgLevel, AmgLevelInfo, AmgOptions, AmgSetUpMs, AmgSmoother, SmoothedAggregation,
+};
 pub use chebyshev::Chebyshev;
 pub use direct::{DirectBackend, DirectInfo, DirectOptions, DirectSolver, DirectValue, Factorization};
 pub use error::{Error, Result};
@@ -57,6 +60,7 @@ pub use options::SolverOptions;
 pub use preconditioner::{Identity, Jacobi, Preconditioner};
 #[cfg(feature = "distributed")]
 pub use ranks::DistributedOperator;
+pub use real_csr::RealCsr;
 pub use report::{Breakdown, Outcome, Report, Times};
 pub use single_precision::SinglePrecision;
 

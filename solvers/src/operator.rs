@@ -5,6 +5,7 @@ use evenpath::spmv::{
 };
 use evenpath::{Device, DeviceCsr, DeviceSlice, Offset, Scalar, vector};
 
+use crate::RealCsr;
 use crate::error::{Error, Result};
 use crate::vectors::copied;
 
@@ -71,6 +72,12 @@ pub trait LinearOperator<V: Scalar>: Sync {
     /// If a rank failed.
     fn norm_over_ranks(&self, norm: f64) -> Result<f64> {
         Ok(norm)
+    }
+
+    /// The matrix, if [`apply`](Self::apply) multiplies by a real one in CSR and there are no other ranks. [`Cg`](crate::Cg) then treats
+    /// small systems by themselves.
+    fn csr(&self) -> Option<RealCsr<'_, V::Real>> {
+        None
     }
 
     /// Returns whether [`apply`](Self::apply) can be captured in a graph: it does not wait for the device, nor
@@ -162,6 +169,10 @@ impl<V: Scalar, O: Offset> LinearOperator<V> for CsrOperator<V, O> {
         vector::conjugate(&mut conjugate)?;
         self.apply_transposed(&conjugate, y)?;
         Ok(vector::conjugate(y)?)
+    }
+
+    fn csr(&self) -> Option<RealCsr<'_, V::Real>> {
+        RealCsr::new(&self.matrix)
     }
 
     fn can_capture(&self) -> bool {

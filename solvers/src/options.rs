@@ -16,10 +16,11 @@ pub struct SolverOptions {
     pub(crate) restart: usize,
     pub(crate) is_profiled: bool,
     pub(crate) is_flexible: bool,
+    pub(crate) one_block: Option<bool>,
 }
 
 impl Default for SolverOptions {
-    /// A relative tolerance of 1e-6, at most 10,000 steps, a check every 16 steps, a restart of GMRES every 30.
+    /// A relative tolerance of 1e-6, at most 10,000 steps, a check every 32 steps, a restart of GMRES every 30.
     fn default() -> Self {
         Self {
             relative: 1e-6,
@@ -30,6 +31,7 @@ impl Default for SolverOptions {
             restart: 30,
             is_profiled: false,
             is_flexible: false,
+            one_block: None,
         }
     }
 }
@@ -85,6 +87,15 @@ impl SolverOptions {
     #[must_use]
     pub fn with_flexible(self, is_flexible: bool) -> Self {
         Self { is_flexible, ..self }
+    }
+
+    /// Lets one block of a GPU do the steps of [`Cg`](crate::Cg), those between two looks in one launch, or forbids it. By default it does
+    /// where the system is small. That needs an operator that [has a matrix](crate::LinearOperator::csr), a preconditioner that is a
+    /// diagonal or the identity, and neither [`with_profile`](Self::with_profile) nor [`with_flexible`](Self::with_flexible): else `true` is
+    /// refused. Other methods ignore it.
+    #[must_use]
+    pub fn with_one_block(self, is_one_block: impl Into<Option<bool>>) -> Self {
+        Self { one_block: is_one_block.into(), ..self }
     }
 
     /// The norm of the residual at which a system with a right-hand side of norm `norm_b` is solved.

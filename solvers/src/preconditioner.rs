@@ -30,6 +30,11 @@ pub trait Preconditioner<V: Scalar>: Sync {
         true
     }
 
+    /// Returns whether M is the identity, so that z is r. Some methods then need no z.
+    fn is_identity(&self) -> bool {
+        false
+    }
+
     /// The diagonal of M⁻¹, if M is diagonal. Some methods then need fewer passes over their vectors.
     fn diagonal(&self) -> Option<&DeviceSlice<V>> {
         None
@@ -46,6 +51,10 @@ impl<V: Scalar> Preconditioner<V> for Identity {
     }
 
     fn can_capture(&self) -> bool {
+        true
+    }
+
+    fn is_identity(&self) -> bool {
         true
     }
 }

@@ -11,8 +11,10 @@ mod injected_failures;
 mod least_squares;
 mod methods;
 mod multi;
+mod one_block;
 mod outcomes;
 mod pipelined;
 mod preconditioners;
 #[cfg(feature = "distributed")]
 mod ranks;
+mod same_bits;

@@ -1,6 +1,7 @@
 //! Operations on matrices in a device's memory: plan, launch, result.
 
 mod assembly;
+mod cg;
 mod factorization;
 pub(crate) mod hisparse;
 mod host_csr;
@@ -16,6 +17,7 @@ mod spmv_transposed;
 mod triangular;
 
 pub use assembly::{AssemblyOptions, AssemblyPlan, AssemblyPlanInfo};
+pub use cg::CgVectors;
 pub use factorization::{FactorizationOptions, FactorizationPlanInfo, Ic0Plan, Ilu0Plan};
 pub use sddmm::{SddmmPlan, SddmmPlanInfo};
 pub use spadd::{ElementwisePlan, ElementwisePlanInfo, SpaddMethod};

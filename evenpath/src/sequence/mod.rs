@@ -1,6 +1,6 @@
 //! Operations on vectors and sorted sequences in a device's memory.
 
-pub mod cg;
+pub(crate) mod cg;
 pub(crate) mod combine;
 pub(crate) mod complex;
 mod fold;

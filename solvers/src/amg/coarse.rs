@@ -25,6 +25,10 @@ impl<V: Value> Coarse<V> {
         Ok(Self { plan: inverse.plan_spmv(SpmvOptions::default())?, inverse })
     }
 
+    pub(super) fn inverse(&self) -> &DeviceCsr<V> {
+        &self.inverse
+    }
+
     /// Inverts the values that the matrix has now.
     pub(super) fn update(&self, a: &DeviceCsr<V>, inverse_diagonal: &DeviceSlice<V>) -> Result<()> {
         Ok(self.inverse.set_values(&inverse_values(a, inverse_diagonal)?)?)

@@ -10,7 +10,7 @@ use super::coarse::Coarse;
 use super::cycle::{Hierarchy, Work};
 use super::filtered::Filtered;
 use super::info::{AmgInfo, AmgLevelInfo, Part, Stopwatch};
-use super::level::{Analysis, Level};
+use super::level::{AmgLevel, Analysis, Level};
 use super::options::{AmgCycle, AmgOptions};
 use super::prolongation::Prolongation;
 use super::seeds::Seeds;
@@ -165,6 +165,31 @@ impl<V: Value> SmoothedAggregation<V> {
             spectral_radius: level.analysis.radius,
         });
         Ok(AmgInfo { levels: levels.collect(), set_up_ms: self.stopwatch.times()? })
+    }
+
+    /// Returns the matrices and vectors of a level, the finest first; `None` after the coarsest.
+    ///
+    /// ```
+    /// # use evenpath::{Csr, Device};
+    /// # use evenpath_solvers::{AmgOptions, SmoothedAggregation};
+    /// let path = (0..500).flat_map(|i| [(i, i, 2.0), (i, (i + 1) % 500, -0.9), ((i + 1) % 500, i, -0.9)]);
+    /// let a = Device::cpu().upload(&Csr::from_triplets(500, 500, path)?)?;
+    /// let multigrid = SmoothedAggregation::new(&a, AmgOptions::default())?;
+    /// let (finest, next) = (multigrid.level(0).unwrap(), multigrid.level(1).unwrap());
+    /// assert_eq!(finest.prolongation.unwrap().shape(), (500, next.matrix.nrows()));
+    /// assert!(next.prolongation.is_none() && next.inverse.is_some() && multigrid.level(2).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn level(&self, at: usize) -> Option<AmgLevel<'_, V>> {
+        let Hierarchy { levels, transfers, coarse } = &self.hierarchy;
+        let (level, transfer) = (levels.get(at)?, transfers.get(at));
+        Some(AmgLevel {
+            matrix: &level.a,
+            inverse_diagonal: &level.analysis.inverse_diagonal,
+            spectral_radius: level.analysis.radius,
+            prolongation: transfer.map(Transfer::prolongation),
+            inverse: coarse.as_ref().filter(|_| at + 1 == levels.len()).map(Coarse::inverse),
+        })
     }
 }
 

@@ -11,6 +11,22 @@ use super::spectral::largest_eigenvalue;
 use super::strength::scaled;
 use crate::error::Result;
 
+/// The matrices and vectors of a level of [`SmoothedAggregation`](crate::SmoothedAggregation).
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct AmgLevel<'a, V: Value> {
+    /// The matrix A, of n rows.
+    pub matrix: &'a DeviceCsr<V>,
+    /// The diagonal of D⁻¹, of n elements, which smoothers use; zero in rows that are nothing but rounding.
+    pub inverse_diagonal: &'a DeviceSlice<V>,
+    /// Estimate of the spectral radius of D⁻¹A, which determines the steps of smoothers.
+    pub spectral_radius: f64,
+    /// The prolongation from the next level, of n rows and a column for each row there; `None` on the coarsest.
+    pub prolongation: Option<&'a DeviceCsr<V>>,
+    /// The inverse of A, if this is the coarsest level and it is solved exactly.
+    pub inverse: Option<&'a DeviceCsr<V>>,
+}
+
 /// A matrix with its smoother.
 pub(super) struct Level<V: Value> {
     pub(super) a: DeviceCsr<V>,

@@ -20,4 +20,5 @@ mod transfer;
 
 pub use hierarchy::SmoothedAggregation;
 pub use info::{AmgInfo, AmgLevelInfo, AmgSetUpMs};
+pub use level::AmgLevel;
 pub use options::{AmgCycle, AmgOptions, AmgSmoother};

@@ -32,6 +32,11 @@ impl<V: Value> Transfer<V> {
         Ok((Self { prolongation, r, prolong, restrict, ap_plan, ap, coarse_plan }, coarse))
     }
 
+    /// P.
+    pub(super) fn prolongation(&self) -> &DeviceCsr<V> {
+        self.prolongation.matrix()
+    }
+
     /// Computes P, R and the coarse matrix again, from the values that A has now. Returns the coarse matrix.
     pub(super) fn update(&self, spectrum: &Spectrum<V>) -> Result<DeviceCsr<V>> {
         self.prolongation.update(spectrum)?;

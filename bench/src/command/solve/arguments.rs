@@ -61,6 +61,12 @@ pub(crate) struct Arguments {
     /// Number of steps between the host's looks at the residuals.
     #[arg(long, value_name = "N", default_value_t = 32)]
     check_steps: usize,
+    /// Solve by one block of a GPU, in CG with a diagonal preconditioner or none. [default: where the system is small]
+    #[arg(long, value_name = "BOOL")]
+    one_block: Option<bool>,
+    /// Set AMG up and solve by CG this often instead, and compare all bits of the hierarchy and of x.
+    #[arg(long, value_name = "N", conflicts_with_all = ["suite", "method", "preconditioner", "plot"])]
+    pub(super) repeat_bits: Option<usize>,
     /// Unknowns per node of a grid, which AMG aggregates together.
     #[arg(long, value_name = "N", default_value_t = 1)]
     block_size: usize,
@@ -165,6 +171,7 @@ impl Arguments {
                 .with_tolerance(self.tolerance)
                 .with_max_steps(self.steps)
                 .with_check_steps(self.check_steps)
+                .with_one_block(self.one_block)
                 .with_flexible(self.cycle == Cycle::K),
             amg: self.amg(),
         }

@@ -1,6 +1,7 @@
 //! Solutions of Ax = b by preconditioners and methods of `evenpath-solvers`: set-up, new values, solves, residuals.
 
 mod arguments;
+mod bits;
 mod measure;
 mod preconditioner;
 mod row;

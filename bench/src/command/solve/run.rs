@@ -6,6 +6,7 @@ use evenpath::{Csr, Device};
 use serde_json::json;
 
 use super::arguments::{Arguments, Case};
+use super::bits;
 use super::measure::{self, Settings};
 use super::preconditioner::SolverValue;
 use super::row::{Row, Subject, head};
@@ -19,6 +20,9 @@ use crate::report::Report;
 pub(crate) fn run(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     if arguments.suite.is_some() {
         return suite::run(arguments);
+    }
+    if let Some(count) = arguments.repeat_bits {
+        return bits::run(arguments, count);
     }
     let (sources, cases) = (arguments.sources()?, arguments.cases());
     let device = arguments.common.device.open()?;

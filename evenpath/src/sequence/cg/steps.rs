@@ -116,6 +116,29 @@ impl<V: Value> CgSteps<V> {
         Ok(self.settings.copy_from_slice(&[limit, scale])?)
     }
 
+    pub(crate) fn device(&self) -> &Device {
+        self.scalars.device()
+    }
+
+    /// Number of steps with scalars of their own.
+    pub(crate) fn capacity(&self) -> usize {
+        self.steps
+    }
+
+    /// The limit of rᵀr and the factor of x; the scalars of all steps.
+    pub(crate) fn settings_and_scalars(&mut self) -> (&DeviceSlice<V>, &mut DeviceSlice<V>) {
+        (&self.settings, &mut self.scalars)
+    }
+
+    /// Makes rᵀz and rᵀr after `count` steps those of all later steps, which have an α of zero: on the CPU.
+    pub(crate) fn finish_on_host(&mut self, count: usize) {
+        let Some(scalars) = self.scalars.host_slice_mut() else { return };
+        let (rz, rr) = (scalars[SCALARS * count + RZ], scalars[SCALARS * count + RR]);
+        for later in scalars[SCALARS * count..].chunks_exact_mut(SCALARS) {
+            (later[RZ], later[RR], later[ALPHA]) = (rz, rr, V::ZERO);
+        }
+    }
+
     /// Copies rᵀz and rᵀr after the last step to those before the first, which is then next. Right after [`begin`](Self::begin) it changes
     /// nothing, so that a graph of all steps may start with it. Does not wait.
     ///

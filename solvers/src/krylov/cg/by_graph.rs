@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 
 use evenpath::cg::{CgDirection, CgScalars, CgSteps};
 use evenpath::device::{DeviceView, Graph};
-use evenpath::{DeviceSlice, DeviceVec, RealStorage, Scalar, Value};
+use evenpath::{DeviceSlice, DeviceVec, Scalar};
 
+use super::limits::Limits;
 use crate::driver::{Cycle, Progress};
 use crate::error::{Error, Result};
 use crate::work::Work;
@@ -19,7 +20,7 @@ struct State<V: Scalar> {
     r: DeviceVec<V>,
     p: DeviceVec<V>,
     ap: DeviceVec<V>,
-    /// M⁻¹r, unless M is diagonal.
+    /// M⁻¹r, unless M is diagonal or the identity.
     z: Option<DeviceVec<V>>,
 }
 
@@ -78,7 +79,8 @@ impl<'a, V: Scalar> GraphSteps<'a, V> {
     pub(super) fn new(work: &Work<'a, V>, len: usize) -> Result<Self> {
         let system = System { operator: work.operator, preconditioner: work.preconditioner };
         let steps = CgSteps::new(work.device(), len)?;
-        let z = if system.inverse().is_some() { None } else { Some(work.zeros()?) };
+        let is_known = system.inverse().is_some() || system.preconditioner.is_identity();
+        let z = (!is_known).then(|| work.zeros()).transpose()?;
         let mut state =
             State { steps, x: work.zeros()?, r: work.zeros()?, p: work.zeros()?, ap: work.zeros()?, z };
         // Outside a graph once, since plans may allocate in their first run.
@@ -108,19 +110,12 @@ impl<V: Scalar> Cycle<V> for GraphSteps<'_, V> {
         r: &mut DeviceSlice<V>,
         progress: &mut Progress,
     ) -> Result<Option<Breakdown>> {
-        let norm = progress.residual();
-        let limit = (progress.limit() / norm).powi(2);
         let state = self.graph.state_mut();
         state.x.copy_from(x)?;
         state.r.copy_from(r)?;
-        work.precondition(&state.r, &mut state.p)?;
-        let (rz, rr) = (work.dot(&state.r, &state.p)?, work.dot(&state.r, &state.r)?);
-        if rz <= 0.0 {
+        let Some(limits) = Limits::begin(work, progress, &mut state.steps, (&state.r, &mut state.p))? else {
             return Ok(Some(Breakdown::IndefinitePreconditioner));
-        }
-        let [rz, rr, device_limit, scale] = [rz, rr, limit, norm].map(V::Real::from_f64);
-        state.steps.begin(rz, rr, device_limit, scale)?;
-        let limits = Limits { norm, of_norm: progress.limit(), of_square: device_limit.to_f64() };
+        };
         let end = loop {
             let scalars = self.advance(self.len.min(progress.steps_left()))?;
             if let ControlFlow::Break(end) = limits.look(&scalars, progress) {
@@ -129,54 +124,5 @@ impl<V: Scalar> Cycle<V> for GraphSteps<'_, V> {
         };
         x.copy_from(&self.graph.state().x)?;
         Ok(end)
-    }
-}
-
-/// Limits that end the steps of a cycle.
-struct Limits {
-    /// The norm of the residual at the start.
-    norm: f64,
-    /// The norm of the residual at which the system is solved.
-    of_norm: f64,
-    /// The same as the device compares it: squared, of the residual divided by its first norm.
-    of_square: f64,
-}
-
-impl Limits {
-    /// Records steps, until one that ends the cycle: then by a breakdown or without.
-    fn look<V: Value>(
-        &self,
-        scalars: &[CgScalars<V>],
-        progress: &mut Progress,
-    ) -> ControlFlow<Option<Breakdown>> {
-        for step in scalars.windows(2) {
-            let (pap, alpha) = (step[0].pap.to_f64(), step[0].alpha.to_f64());
-            if pap <= 0.0 {
-                return ControlFlow::Break((step[0].rr != V::ZERO).then_some(Breakdown::IndefiniteMatrix));
-            }
-            if pap.is_nan() {
-                progress.push(f64::NAN);
-                return ControlFlow::Break(None);
-            }
-            if alpha == 0.0 || progress.push(self.residual(step[1].rr.to_f64())) {
-                return ControlFlow::Break(None);
-            }
-            if step[1].rz <= V::ZERO {
-                return ControlFlow::Break(Some(Breakdown::IndefinitePreconditioner));
-            }
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// The norm of the residual, within the limit exactly if the device found its square within.
-    fn residual(&self, rr: f64) -> f64 {
-        let norm = self.norm * rr.sqrt();
-        if rr <= self.of_square {
-            norm.min(self.of_norm)
-        } else if norm <= self.of_norm {
-            self.of_norm.next_up()
-        } else {
-            norm
-        }
     }
 }

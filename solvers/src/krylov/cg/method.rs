@@ -2,6 +2,7 @@
 
 use evenpath::{DeviceSlice, Scalar};
 
+use super::by_block::BlockSteps;
 use super::by_graph::GraphSteps;
 use super::by_host::HostSteps;
 use crate::SolverOptions;
@@ -15,6 +16,11 @@ use crate::work::Work;
 /// Where the operator and the preconditioner [can be captured](crate::LinearOperator::can_capture), the steps between two looks
 /// at the residual are one graph. With a real [diagonal](crate::Preconditioner::diagonal) M a step is the product and three launches.
 ///
+/// A step of a small system takes less time than its launches. On GPUs such a system is solved by one block, which does all steps between
+/// two looks in one launch, if the operator [has a matrix](crate::LinearOperator::csr) and M is a real diagonal or the identity;
+/// [`SolverOptions::with_one_block`] decides otherwise. The sums of one block have another order than those of many, and x may have other
+/// bits; each way has the same in every run.
+///
 /// With [`SolverOptions::with_flexible`] the preconditioner may change from step to step. The new direction is then orthogonal to the
 /// last alone, by the formula of Polak and Ribière; a step takes one more vector and inner product, and waits for the device.
 ///
@@ -27,8 +33,11 @@ pub struct Cg<'a, V: Scalar> {
 
 solver!(Cg, "CG", cycle, |options: &SolverOptions| options.is_flexible);
 
-/// Steps as graphs where that is possible, and else by the host.
+/// Steps by one block where that suits, as graphs where that is possible, and else by the host.
 fn cycle<'a, V: Scalar>(work: &Work<'a, V>, options: &SolverOptions) -> Result<Box<dyn Cycle<V> + 'a>> {
+    if let Some(steps) = BlockSteps::if_chosen(work, options)? {
+        return Ok(Box::new(steps));
+    }
     let can_capture =
         work.operator.can_capture() && work.preconditioner.can_capture() && !options.is_profiled;
     Ok(if can_capture && !options.is_flexible {

@@ -1,23 +1,13 @@
-//! Steps of conjugate gradients whose scalars stay on the device.
+//! The two updates of a step whose scalars stay on the device.
 //!
 //! A step is: Ap, the partial sums of pᵀAp ([`Dot`](crate::vector::Dot)), [`UpdateResidual`], [`UpdateDirection`]. The sums of blocks
 //! are added up by every block that needs the total, which saves a launch each.
 
 use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
 
+use super::scalars::{ALPHA, PAP, RR, RZ, SCALARS};
 use crate::block::reduce::BlockReduce;
 use crate::vector::share_sums;
-
-/// Scalars of each step: rᵀz and rᵀr before it, pᵀAp, α.
-pub const SCALARS: usize = 4;
-/// Index of rᵀz among the scalars of a step.
-pub const RZ: usize = 0;
-/// Index of rᵀr.
-pub const RR: usize = 1;
-/// Index of pᵀAp.
-pub const PAP: usize = 2;
-/// Index of α, zero for a step that changes nothing.
-pub const ALPHA: usize = 3;
 
 /// The index, or for one past the end the thread's first: a load that needs no branch, of an element that no other thread writes.
 #[device]
