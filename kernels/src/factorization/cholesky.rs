@@ -1,10 +1,8 @@
 use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, warp, Arena, Global};
 
-use super::rows::{FactorRows, NeededRow, OwnRow, AT_ONCE};
-use crate::block::waiting::TURN_WORDS;
+use super::rows::{shared_bytes, FactorRows, NeededRow, OwnRow};
 use crate::triangular::Coefficient;
-use crate::unroll::unroll;
 use crate::Offset;
 
 kernel! {
@@ -20,7 +18,7 @@ kernel! {
         /// Factor of the diagonal of the matrix.
         pub diagonal: V,
     }
-    shared: TURN_WORDS * 4;
+    shared: shared_bytes::<V>(BLOCK);
     body: FactorizeCholesky::factorize::<BLOCK>;
     entries: {
         factorization_cholesky_{V}_{O} in factorization_{V}: V in [f32, f64], O in [u32, u64], 128 x 1;
@@ -35,15 +33,13 @@ impl<V: Coefficient, O: Offset> FactorizeCholesky<V, O> {
         let Some(own) = self.rows.draw::<BLOCK>(arena) else { return };
         let begin = self.begins.load(own.row).to_usize();
         own.fill(|at| self.matrix.load(begin + at));
-        // What is needed of the next rows is loaded before the values of a row are waited for.
-        let (mut needed, mut next) = (self.needed(own, 0), self.needed(own, 1));
-        let mut column = self.rows.column_of(needed, needed.begin + thread::lane() as usize);
+        // What is needed of a row is found before the values of the row before it are waited for.
+        let mut next = self.needed(own, 0);
         let mut entry = 0;
         while entry < own.below {
-            let after = self.needed(own, entry + 2);
-            let next_column = self.rows.column_of(next, next.begin + thread::lane() as usize);
-            self.compute(own, entry, needed, column);
-            (needed, next, column) = (next, after, next_column);
+            let needed = next;
+            next = self.needed(own, entry + 1);
+            self.compute(own, entry, needed);
             entry += 1;
         }
         let mut squares = V::ZERO;
@@ -65,49 +61,39 @@ impl<V: Coefficient, O: Offset> FactorizeCholesky<V, O> {
         self.rows.store(own, 0);
     }
 
-    /// Finds the row of an entry's column, and its entries below the diagonal. After the last entry below the diagonal there is none.
+    /// Finds the row of an entry's column, and where it meets the warp's. After the last entry below the diagonal there is none.
     #[device]
     fn needed(self, own: OwnRow<V>, entry: usize) -> NeededRow {
         if entry >= own.below {
-            return NeededRow::none();
+            return NeededRow { begin: 0, end: 0, diagonal: 0, meets: None };
         }
         let (begin, diagonal) = self.rows.bounds(own.column(entry) as usize);
-        NeededRow { begin, end: diagonal, diagonal }
+        let meets = self.rows.meet(begin + thread::lane() as usize, diagonal, own, (0, entry));
+        NeededRow { begin, end: diagonal, diagonal, meets }
     }
 
-    /// Computes an entry below the diagonal: the inner product has every 32nd term in each lane, and then the sums of the lanes. The
-    /// lane's first entry of the row of the entry's column has the given column.
+    /// Computes an entry below the diagonal: the inner product has every 32nd term in each lane, and then the sums of the lanes.
     #[device]
-    fn compute(self, own: OwnRow<V>, entry: usize, needed: NeededRow, column: u32) {
-        let left = (0, entry);
-        let at = needed.begin + thread::lane() as usize;
-        let meets = [own.meet(needed, at, column, left)];
-        let (pivot, values) = self.rows.wait(needed, at, meets);
-        let mut product = Self::add(own, V::ZERO, meets, values);
-        let mut first = needed.begin + thread::WARP_SIZE as usize;
-        while first < needed.end {
-            let at = first + thread::lane() as usize;
-            let meets = self.rows.meets(own, needed, at, left);
-            let (_, values) = self.rows.wait(needed, at, meets);
-            product = Self::add(own, product, meets, values);
-            first += AT_ONCE * thread::WARP_SIZE as usize;
+    fn compute(self, own: OwnRow<V>, entry: usize, needed: NeededRow) {
+        let mut meets = needed.meets;
+        let mut at = needed.begin + thread::lane() as usize;
+        let (pivot, mut value) = self.rows.wait(needed, at, meets);
+        let mut product = V::ZERO;
+        let mut first = needed.begin;
+        loop {
+            product += meets.map_or(V::ZERO, |met| value.conjugate() * own.value(met));
+            first += thread::WARP_SIZE as usize;
+            if first >= needed.end {
+                break;
+            }
+            at += thread::WARP_SIZE as usize;
+            meets = self.rows.meet(at, needed.end, own, (0, entry));
+            (_, value) = self.rows.wait(needed, at, meets);
         }
         let product = warp::reduce_add(product);
         if thread::lane() == 0 {
             own.set(entry, (own.value(entry) - product).divided_by(pivot));
         }
         warp::sync(warp::FULL);
-    }
-
-    /// Adds the products of the conjugates of the values and the entries that they meet, in their order.
-    #[device]
-    fn add<const N: usize>(own: OwnRow<V>, sum: V, meets: [Option<usize>; N], values: [V; N]) -> V {
-        let mut sum = sum;
-        unroll!(for item in 0..N {
-            if let Some(met) = meets[item] {
-                sum += values[item].conjugate() * own.value(met);
-            }
-        });
-        sum
     }
 }

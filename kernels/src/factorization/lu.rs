@@ -1,10 +1,8 @@
 use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, warp, Arena, Global};
 
-use super::rows::{FactorRows, NeededRow, OwnRow, AT_ONCE};
-use crate::block::waiting::TURN_WORDS;
+use super::rows::{shared_bytes, FactorRows, NeededRow, OwnRow};
 use crate::triangular::Coefficient;
-use crate::unroll::unroll;
 use crate::Offset;
 
 kernel! {
@@ -18,7 +16,7 @@ kernel! {
         /// Factor of the diagonal of the matrix.
         pub diagonal: V,
     }
-    shared: TURN_WORDS * 4;
+    shared: shared_bytes::<V>(BLOCK);
     body: FactorizeLu::factorize::<BLOCK>;
     entries: {
         factorization_lu_{V}_{O} in factorization_{V}: V in [f32, f64], O in [u32, u64], 128 x 1;
@@ -39,15 +37,13 @@ impl<V: Coefficient, O: Offset> FactorizeLu<V, O> {
                 value
             }
         });
-        // What is needed of the next rows is loaded before the values of a row are waited for.
-        let (mut needed, mut next) = (self.needed(own, 0), self.needed(own, 1));
-        let mut column = self.rows.column_of(needed, needed.begin + thread::lane() as usize);
+        // What is needed of a row is found before the values of the row before it are waited for.
+        let mut next = self.needed(own, 0);
         let mut entry = 0;
         while entry < own.below {
-            let after = self.needed(own, entry + 2);
-            let next_column = self.rows.column_of(next, next.begin + thread::lane() as usize);
-            self.eliminate(own, entry, needed, column);
-            (needed, next, column) = (next, after, next_column);
+            let needed = next;
+            next = self.needed(own, entry + 1);
+            self.eliminate(own, entry, needed);
             entry += 1;
         }
         if thread::lane() == 0 && own.value(own.below) == V::ZERO {
@@ -56,50 +52,44 @@ impl<V: Coefficient, O: Offset> FactorizeLu<V, O> {
         self.rows.store(own, own.below);
     }
 
-    /// Finds the row of an entry's column, and its entries above the diagonal. After the last entry below the diagonal there is none.
+    /// Finds the row of an entry's column, and where it meets the warp's. After the last entry below the diagonal there is none.
     #[device]
     fn needed(self, own: OwnRow<V>, entry: usize) -> NeededRow {
         if entry >= own.below {
-            return NeededRow::none();
+            return NeededRow { begin: 0, end: 0, diagonal: 0, meets: None };
         }
         let row = own.column(entry) as usize;
-        let (_, diagonal) = self.rows.bounds(row);
-        NeededRow { begin: diagonal + 1, end: self.rows.end(row), diagonal }
+        let ((_, diagonal), end) = (self.rows.bounds(row), self.rows.end(row));
+        let begin = diagonal + 1;
+        let meets = self.rows.meet(begin + thread::lane() as usize, end, own, (entry + 1, own.len));
+        NeededRow { begin, end, diagonal, meets }
     }
 
-    /// Subtracts a multiple of the row of an entry's column, so that the entry would become zero; the multiple takes its place. The lane's
-    /// first entry of that row has the given column.
+    /// Subtracts a multiple of the row of an entry's column, so that the entry would become zero; the multiple takes its place.
     #[device]
-    fn eliminate(self, own: OwnRow<V>, entry: usize, needed: NeededRow, column: u32) {
-        let right = (entry + 1, own.len);
-        let at = needed.begin + thread::lane() as usize;
-        let meets = [own.meet(needed, at, column, right)];
-        let (pivot, values) = self.rows.wait(needed, at, meets);
+    fn eliminate(self, own: OwnRow<V>, entry: usize, needed: NeededRow) {
+        let mut meets = needed.meets;
+        let mut at = needed.begin + thread::lane() as usize;
+        let (pivot, mut value) = self.rows.wait(needed, at, meets);
         let factor = own.value(entry).divided_by(pivot);
         // All lanes have loaded the entry before one of them stores it.
         warp::sync(warp::FULL);
         if thread::lane() == 0 {
             own.set(entry, factor);
         }
-        Self::subtract(own, factor, meets, values);
-        let mut first = needed.begin + thread::WARP_SIZE as usize;
-        while first < needed.end {
-            let at = first + thread::lane() as usize;
-            let meets = self.rows.meets(own, needed, at, right);
-            let (_, values) = self.rows.wait(needed, at, meets);
-            Self::subtract(own, factor, meets, values);
-            first += AT_ONCE * thread::WARP_SIZE as usize;
+        let mut first = needed.begin;
+        loop {
+            if let Some(met) = meets {
+                own.set(met, own.value(met) - factor * value);
+            }
+            first += thread::WARP_SIZE as usize;
+            if first >= needed.end {
+                break;
+            }
+            at += thread::WARP_SIZE as usize;
+            meets = self.rows.meet(at, needed.end, own, (entry + 1, own.len));
+            (_, value) = self.rows.wait(needed, at, meets);
         }
         warp::sync(warp::FULL);
-    }
-
-    /// Subtracts a multiple of the values from the entries that they meet.
-    #[device]
-    fn subtract<const N: usize>(own: OwnRow<V>, factor: V, meets: [Option<usize>; N], values: [V; N]) {
-        unroll!(for item in 0..N {
-            if let Some(met) = meets[item] {
-                own.set(met, own.value(met) - factor * values[item]);
-            }
-        });
     }
 }

@@ -11,5 +11,3 @@ pub use blocks::InvertBlocks;
 pub use cholesky::FactorizeCholesky;
 pub use lu::FactorizeLu;
 pub use rows::FactorRows;
-#[cfg(not(target_arch = "nvptx64"))]
-pub use rows::kept_bytes;

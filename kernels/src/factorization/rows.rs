@@ -6,17 +6,15 @@ use evenpath_simt::{device, parameters, thread, warp, Arena, Global, GlobalMut, 
 use crate::block::search::partition_point;
 use crate::block::waiting::{Turn, TURN_WORDS};
 use crate::triangular::{Coefficient, TriangleEntries};
-use crate::unroll::unroll;
 use crate::{GlobalPattern, Offset};
 
-/// Entries of a needed row that a lane looks at together, after the first.
-pub(super) const AT_ONCE: usize = 4;
+/// Maximum number of entries of a row that is in shared memory while it is factorized.
+const KEPT_LEN: usize = 128;
 
-/// Bytes of dynamic shared memory for the entries of rows of up to `kept_len` entries, one for each warp of a block of `block` threads.
-#[cfg(not(target_arch = "nvptx64"))]
-#[must_use]
-pub fn kept_bytes<V: Coefficient>(block: usize, kept_len: usize) -> usize {
-    block / thread::WARP_SIZE as usize * kept_len * (V::SIZE + 4)
+/// Bytes of shared memory of a block.
+#[device]
+pub(super) const fn shared_bytes<V: Coefficient>(block: usize) -> usize {
+    2 * TURN_WORDS * 4 + block / thread::WARP_SIZE as usize * KEPT_LEN * (V::SIZE + 4)
 }
 
 parameters! {
@@ -36,8 +34,6 @@ parameters! {
         pub drawn: GlobalMut<u64>,
         /// Output, zero before: the complement of the first row whose pivot is not valid, or zero if there is none.
         pub found: GlobalMut<u64>,
-        /// Maximum number of entries of a row that is in shared memory while it is factorized.
-        pub kept_len: u32,
     }
 }
 
@@ -52,27 +48,20 @@ pub(super) struct OwnRow<V: Coefficient> {
     pub(super) len: usize,
     columns: Global<u32>,
     factors: GlobalMut<V>,
-    /// True if the row is in shared memory, and not where the factors are; then its columns and values.
-    is_kept: bool,
+    /// Columns and values of a row that is in shared memory.
     kept_columns: Shared<u32>,
     kept_values: Shared<V>,
 }
 
-/// The entries that count of a row that a warp's row needs.
+/// A row that a warp's row needs, as far as no value counts.
 #[derive(Clone, Copy)]
 pub(super) struct NeededRow {
-    /// The first, and their end, in the matrix.
+    /// The first entry that counts, and the end of these, in the matrix.
     pub(super) begin: usize,
     pub(super) end: usize,
     pub(super) diagonal: usize,
-}
-
-impl NeededRow {
-    /// No row.
-    #[device]
-    pub(super) fn none() -> Self {
-        Self { begin: 0, end: 0, diagonal: 0 }
-    }
+    /// Where this lane's first entry meets one of the warp's row.
+    pub(super) meets: Option<usize>,
 }
 
 impl<V: Coefficient, O: Offset> FactorRows<V, O> {
@@ -81,10 +70,8 @@ impl<V: Coefficient, O: Offset> FactorRows<V, O> {
     pub(super) fn draw<const BLOCK: usize>(self, mut arena: Arena) -> Option<OwnRow<V>> {
         let turn = Turn::draw(self.drawn, arena.take(TURN_WORDS));
         let (warp, warps) = (thread::warp() as usize, BLOCK / thread::WARP_SIZE as usize);
-        let kept_len = self.kept_len as usize;
-        let mut kept = Arena::dynamic((warps * kept_len * (V::SIZE + 4)) as u32);
-        let kept_values: Shared<V> = kept.take(warps * kept_len);
-        let kept_columns: Shared<u32> = kept.take(warps * kept_len);
+        let kept_values: Shared<V> = arena.take(warps * KEPT_LEN);
+        let kept_columns: Shared<u32> = arena.take(warps * KEPT_LEN);
         let slot = turn.ticket as usize * warps + warp;
         if slot >= self.entries.count as usize {
             return None;
@@ -98,9 +85,8 @@ impl<V: Coefficient, O: Offset> FactorRows<V, O> {
             len: self.end(row) - begin,
             columns: self.pattern.column_indices.skip(begin),
             factors: self.factors.skip(begin),
-            is_kept: self.end(row) - begin <= kept_len,
-            kept_columns: kept_columns.skip(warp * kept_len),
-            kept_values: kept_values.skip(warp * kept_len),
+            kept_columns: kept_columns.skip(warp * KEPT_LEN),
+            kept_values: kept_values.skip(warp * KEPT_LEN),
         })
     }
 
@@ -117,54 +103,31 @@ impl<V: Coefficient, O: Offset> FactorRows<V, O> {
         self.pattern.row_offsets.load(row + 1).to_usize()
     }
 
-    /// Returns the column of this lane's entry at `at` of a needed row, or that of no entry.
+    /// Returns where an entry at `at`, if it is before `end`, meets one of `own` between `first` and `last`.
     #[device(track_caller)]
-    pub(super) fn column_of(self, needed: NeededRow, at: usize) -> u32 {
-        self.pattern.column_indices.load_if(at, at < needed.end)
-    }
-
-    /// Returns where the lane's entries from `at` on meet those of a row.
-    #[device(track_caller)]
-    pub(super) fn meets(
+    pub(super) fn meet(
         self,
+        at: usize,
+        end: usize,
         own: OwnRow<V>,
-        needed: NeededRow,
-        at: usize,
-        between: (usize, usize),
-    ) -> [Option<usize>; AT_ONCE] {
-        let mut meets = [None; AT_ONCE];
-        unroll!(for item in 0..AT_ONCE {
-            let place = at + item * thread::WARP_SIZE as usize;
-            meets[item] = own.meet(needed, place, self.column_of(needed, place), between);
-        });
-        meets
+        (first, last): (usize, usize),
+    ) -> Option<usize> {
+        if at >= end {
+            return None;
+        }
+        own.find(self.pattern.column_indices.load(at), first, last)
     }
 
-    /// Waits for the diagonal of a needed row, and for those entries of this lane, every 32nd from `at` on, that meet one of the warp's
-    /// row. All lanes of a warp call it.
+    /// Waits for the diagonal of a needed row, and for this lane's entry at `at` unless it meets none. All lanes of a warp call it.
     #[device(track_caller)]
-    pub(super) fn wait<const N: usize>(
-        self,
-        needed: NeededRow,
-        at: usize,
-        meets: [Option<usize>; N],
-    ) -> (V, [V; N]) {
-        let (mut pivot, mut values) = (V::ZERO, [V::ZERO; N]);
+    pub(super) fn wait(self, needed: NeededRow, at: usize, meets: Option<usize>) -> (V, V) {
+        let (mut pivot, mut value) = (V::ZERO, V::ZERO);
         loop {
             pivot = pivot.look_if(self.passed, needed.diagonal, true);
-            unroll!(for item in 0..N {
-                let place = at + item * thread::WARP_SIZE as usize;
-                values[item] = values[item].look_if(self.passed, place, meets[item].is_some());
-            });
-            let mut are_there = !pivot.is_none();
-            unroll!(for item in 0..N {
-                are_there &= meets[item].is_none() || !values[item].is_none();
-            });
-            if warp::all(warp::FULL, are_there) {
-                unroll!(for item in 0..N {
-                    values[item] = values[item].of_words();
-                });
-                return (pivot.of_words(), values);
+            value = value.look_if(self.passed, at, meets.is_some());
+            let is_there = !pivot.is_none() && (meets.is_none() || !value.is_none());
+            if warp::all(warp::FULL, is_there) {
+                return (pivot.of_words(), value.of_words());
             }
             thread::spin_hint();
         }
@@ -180,7 +143,7 @@ impl<V: Coefficient, O: Offset> FactorRows<V, O> {
             if at >= first {
                 value.pass(self.passed, own.begin + at);
             }
-            if own.is_kept {
+            if own.is_kept() {
                 own.factors.store(at, value);
             }
             at += thread::WARP_SIZE as usize;
@@ -195,12 +158,18 @@ impl<V: Coefficient, O: Offset> FactorRows<V, O> {
 }
 
 impl<V: Coefficient> OwnRow<V> {
+    /// Returns whether the row is in shared memory, and not where the factors are.
+    #[device]
+    fn is_kept(self) -> bool {
+        self.len <= KEPT_LEN
+    }
+
     /// Takes the columns of all entries, and the values that `value` returns for them. All lanes of a warp call it.
     #[device(track_caller)]
     pub(super) fn fill(self, value: impl Fn(usize) -> V) {
         let mut at = thread::lane() as usize;
         while at < self.len {
-            if self.is_kept {
+            if self.is_kept() {
                 self.kept_columns.store(at, self.columns.load(at));
             }
             self.set(at, value(at));
@@ -212,7 +181,7 @@ impl<V: Coefficient> OwnRow<V> {
     /// Returns the column of an entry.
     #[device(track_caller)]
     pub(super) fn column(self, at: usize) -> u32 {
-        if self.is_kept {
+        if self.is_kept() {
             self.kept_columns.load(at)
         } else {
             self.columns.load(at)
@@ -222,7 +191,7 @@ impl<V: Coefficient> OwnRow<V> {
     /// Returns the value of an entry.
     #[device(track_caller)]
     pub(super) fn value(self, at: usize) -> V {
-        if self.is_kept {
+        if self.is_kept() {
             self.kept_values.load(at)
         } else {
             self.factors.load(at)
@@ -232,25 +201,16 @@ impl<V: Coefficient> OwnRow<V> {
     /// Replaces the value of an entry.
     #[device(track_caller)]
     pub(super) fn set(self, at: usize, value: V) {
-        if self.is_kept {
+        if self.is_kept() {
             self.kept_values.store(at, value);
         } else {
             self.factors.store(at, value);
         }
     }
 
-    /// Returns where this lane's entry at `at` of a needed row, of a column, meets one of the row between `first` and `last`.
+    /// Returns the entry with a column between two entries.
     #[device(track_caller)]
-    pub(super) fn meet(
-        self,
-        needed: NeededRow,
-        at: usize,
-        column: u32,
-        (first, last): (usize, usize),
-    ) -> Option<usize> {
-        if at >= needed.end {
-            return None;
-        }
+    fn find(self, column: u32, first: usize, last: usize) -> Option<usize> {
         let at = partition_point(first, last, |at| self.column(at) < column);
         (at < last && self.column(at) == column).then_some(at)
     }

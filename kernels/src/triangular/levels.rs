@@ -3,11 +3,7 @@ use evenpath_simt::{device, kernel, warp, Aligned16, Arena, Global, GlobalMut};
 
 use super::triangle::TriangleEntries;
 use crate::block::waiting::{compute_rows, RowLane, Turn, WaitingRow, TURN_WORDS};
-use crate::unroll::unroll;
 use crate::Offset;
-
-/// Entries of a row for which a lane waits at once.
-const AT_ONCE: usize = 4;
 
 kernel! {
     /// Finds the level of each row: 1 if it needs no other row, else one more than the highest of the rows that it needs. Lower
@@ -41,18 +37,17 @@ impl<O: Offset> FindLevels<O> {
             row = if self.entries.is_upper == 0 { of.slot } else { count - 1 - of.slot };
             (begin, len) = self.entries.of(row);
         }
-        let mut part = RowLevel {
+        let needed = self.column_indices.load_if(begin + of.lane as usize, of.lane < len);
+        let part = RowLevel {
             levels: self.levels,
             columns: self.column_indices.skip(begin),
             row,
             len,
             of,
             at: of.lane,
-            needed: [0; AT_ONCE],
-            seen: [0; AT_ONCE],
+            needed,
             level: 0,
         };
-        part.load();
         compute_rows(part, of, is_row);
     }
 }
@@ -64,53 +59,23 @@ struct RowLevel {
     row: usize,
     len: u32,
     of: RowLane,
-    /// The first of the entries at hand, their columns, and the levels that were seen for them.
+    /// The next entry, and its column.
     at: u32,
-    needed: [u32; AT_ONCE],
-    seen: [u32; AT_ONCE],
-    /// The highest level of the entries before.
+    needed: u32,
+    /// The highest level so far.
     level: u32,
-}
-
-impl RowLevel {
-    /// Returns whether the row has an entry so far after the first at hand.
-    #[device]
-    fn has(&self, item: usize) -> bool {
-        self.at as usize + item * (self.of.lanes as usize) < self.len as usize
-    }
-
-    /// Loads the next entries.
-    #[device]
-    fn load(&mut self) {
-        unroll!(for item in 0..AT_ONCE {
-            let place = self.at as usize + item * self.of.lanes as usize;
-            self.needed[item] = self.columns.load_if(place, self.has(item));
-            self.seen[item] = 0;
-        });
-    }
 }
 
 impl WaitingRow for RowLevel {
     #[device]
     fn advance(&mut self) {
-        if self.at >= self.len {
-            return;
-        }
-        unroll!(for item in 0..AT_ONCE {
-            let is_missing = self.has(item) && self.seen[item] == 0;
-            let place = self.needed[item] as usize;
-            self.seen[item] = self.levels.atomic_load_if(place, is_missing, self.seen[item]);
-        });
-        let mut are_there = true;
-        unroll!(for item in 0..AT_ONCE {
-            are_there &= !(self.has(item) && self.seen[item] == 0);
-        });
-        if are_there {
-            unroll!(for item in 0..AT_ONCE {
-                self.level = self.level.max(self.seen[item]);
-            });
-            self.at += AT_ONCE as u32 * self.of.lanes;
-            self.load();
+        if self.at < self.len {
+            let level = self.levels.atomic_load(self.needed as usize, Ordering::Relaxed, Scope::Device);
+            if level > 0 {
+                self.level = self.level.max(level);
+                self.at += self.of.lanes;
+                self.needed = self.columns.load_if(self.at as usize, self.at < self.len);
+            }
         }
     }
 

@@ -13,8 +13,6 @@ const MISSING_WORD: usize = 0;
 const COUNT_WORD: usize = 1;
 /// Word of [`FindTriangle::found`] with the number of pieces of long rows.
 const PIECES_WORD: usize = 2;
-/// Word of [`FindTriangle::found`] with the entries of the longest row.
-const LONGEST_WORD: usize = 3;
 
 /// Entries of the longest row that is not cut into pieces.
 pub const MAX_UNCUT: u32 = 512;
@@ -41,7 +39,7 @@ kernel! {
         /// Output: how many they are.
         pub lengths: GlobalMut<u32>,
         /// Output, zero before: the complement of the first row without an entry on the diagonal, or zero if all have one; the
-        /// number of entries of all rows; the number of pieces of long rows; the entries of the matrix's longest row.
+        /// number of entries of all rows; the number of pieces of long rows.
         pub found: GlobalMut<u64>,
         /// 1 for the upper triangle, 0 for the lower one.
         pub is_upper: u32,
@@ -55,10 +53,9 @@ impl<O: Offset> FindTriangle<O> {
     #[device]
     fn find<const BLOCK: usize>(self, _: Arena) {
         let row = thread::global_index::<BLOCK>();
-        let (mut len, mut row_len) = (0, 0);
+        let mut len = 0;
         if row < self.pattern.rows as usize {
             let (start, end) = self.pattern.row_bounds(row);
-            row_len = (end - start) as u64;
             let columns = self.pattern.column_indices;
             let diagonal = partition_point(start, end, |at| (columns.load(at) as usize) < row);
             let is_missing = diagonal == end || columns.load(diagonal) as usize != row;
@@ -73,10 +70,6 @@ impl<O: Offset> FindTriangle<O> {
         }
         self.count(COUNT_WORD, len);
         self.count(PIECES_WORD, pieces_of(len));
-        let longest = warp::reduce(row_len, |a, b| if a > b { a } else { b });
-        if thread::lane() == 0 {
-            self.found.fetch_max(LONGEST_WORD, longest, Ordering::Relaxed, Scope::Device);
-        }
     }
 
     /// Adds what the lanes of a warp count.

@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use evenpath_kernels::factorization::{FactorRows, kept_bytes};
-use evenpath_simt::kernel::Kernel;
-use evenpath_simt::thread::WARP_SIZE;
+use evenpath_kernels::factorization::FactorRows;
 
 use super::info::FactorizationPlanInfo;
 use crate::cpu::{FactorizedRows, Triangle};
@@ -15,13 +13,9 @@ use crate::format::csr::DevicePattern;
 use crate::op::triangular::entries::{
     Entries, MAX_ROWS, SortedSteps, find_entries, find_levels, first_row, sort_steps,
 };
-use crate::op::triangular::residency::Waiting;
 use crate::operand::OpError;
 use crate::operand::check::check_shape;
 use crate::{Entry, Offset, RealStorage, Scalar};
-
-/// Bytes of shared memory of a block that are not for rows.
-const RESERVED_BYTES: usize = 256;
 
 /// The pattern of factors, analyzed, and the outcome of the last factorization.
 pub(super) struct FactorAnalysis<V: Scalar, O: Offset> {
@@ -46,8 +40,6 @@ struct OnDevice<V: Scalar, O: Offset> {
     /// The rows in the order of levels.
     order: DeviceVec<u32>,
     levels: usize,
-    /// Entries of the longest row.
-    longest: usize,
     state: Mutex<State<V>>,
 }
 
@@ -97,13 +89,7 @@ impl<V: Scalar, O: Offset> FactorAnalysis<V, O> {
         let words = pattern.column_indices.len().saturating_mul(V::PARTS);
         let state =
             State { passed: device.uninitialized(words)?, drawn: device.zeros(1)?, found: device.zeros(1)? };
-        Ok(Rows::Kernels(Box::new(OnDevice {
-            entries,
-            order,
-            levels,
-            longest: found.longest,
-            state: Mutex::new(state),
-        })))
+        Ok(Rows::Kernels(Box::new(OnDevice { entries, order, levels, state: Mutex::new(state) })))
     }
 
     pub(super) fn device(&self) -> &Device {
@@ -131,23 +117,19 @@ impl<V: Scalar, O: Offset> FactorAnalysis<V, O> {
         Some((rows, breakdown.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Launches a kernel, which `kernel` makes of the rows, for one factorization; does nothing on the CPU.
-    pub(super) fn launch<K: Kernel>(
+    /// Calls `launch` with the rows as a kernel argument, for one factorization; does nothing on the CPU.
+    pub(super) fn with_rows(
         &self,
         factors: &mut DeviceSlice<V>,
-        kernel: impl FnOnce(FactorRows<V, O>) -> K,
+        launch: impl FnOnce(FactorRows<V, O>) -> Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
         let Rows::Kernels(on_device) = &self.rows else { return Ok(()) };
-        let (device, launcher) = (self.device(), self.device().kernel::<K>());
         let OnDevice { entries, order, state, .. } = &**on_device;
-        let block_size = launcher.info().block_size;
-        let (kept_len, shared_bytes) = on_device.shared(device, block_size);
-        let launch = launcher.shared_bytes(shared_bytes).warps(self.pattern.rows)?;
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         state.found.set_zero()?;
         state.passed.set_zero()?;
         let State { passed, drawn, found } = &mut *state;
-        let rows = FactorRows {
+        launch(FactorRows {
             pattern: self.pattern.view(),
             entries: entries.view(),
             order: order.as_global(),
@@ -155,12 +137,7 @@ impl<V: Scalar, O: Offset> FactorAnalysis<V, O> {
             passed: passed.as_global_mut(),
             drawn: drawn.as_global_mut(),
             found: found.as_global_mut(),
-            kept_len,
-        };
-        // SAFETY: the rows are those of the factors, which have a value for each entry, and so has the matrix that `kernel` adds. A block
-        // has shared memory for rows of `kept_len` entries, and words are zero. Launches with this state have one grid, and come one
-        // after the other; buffers are freed in the stream's order.
-        unsafe { launch.launch(kernel(rows)) }
+        })
     }
 
     /// Checks that the last factorization has not broken down. Waits for the device.
@@ -182,29 +159,13 @@ impl<V: Scalar, O: Offset> FactorAnalysis<V, O> {
         let (levels, own) = match &self.rows {
             Rows::Cpu { triangle, .. } => (triangle.levels, triangle.bytes() as u64),
             Rows::Kernels(on_device) => {
-                let OnDevice { entries, order, levels, state, .. } = &**on_device;
-                let State { passed, drawn, found } =
-                    &*state.lock().unwrap_or_else(PoisonError::into_inner);
+                let OnDevice { entries, order, levels, state } = &**on_device;
+                let State { passed, drawn, found } = &*state.lock().unwrap_or_else(PoisonError::into_inner);
                 let rows = entries.lengths.bytes() + order.bytes() + entries.begins.bytes();
                 (*levels, rows + passed.bytes() + drawn.bytes() + found.bytes())
             }
         };
         Ok(FactorizationPlanInfo { levels, workspace_bytes: own + other_bytes, analysis_ms })
-    }
-}
-
-impl<V: Scalar, O: Offset> OnDevice<V, O> {
-    /// Maximum number of entries of a row that is in shared memory, and the bytes of a block: enough for the longest row, or all that a
-    /// block can have. If only few blocks are to wait on a multiprocessor, each has more.
-    fn shared(&self, device: &Device, block_size: u32) -> (u32, u32) {
-        let rows = self.order.len() as u64;
-        let threads = rows * u64::from(WARP_SIZE);
-        let waiting = Waiting { threads, levels: self.levels as u64, block_size: u64::from(block_size) };
-        let bytes_of = |len| kept_bytes::<V>(block_size as usize, len);
-        let room = device.properties().shared_bytes() as usize - RESERVED_BYTES;
-        let kept_len = self.longest.min(room / bytes_of(1));
-        let shared_bytes = (waiting.shared_bytes(device) as usize).min(room).max(bytes_of(kept_len));
-        (kept_len as u32, shared_bytes as u32)
     }
 }
 

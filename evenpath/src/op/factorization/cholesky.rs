@@ -98,11 +98,7 @@ impl<V: Scalar, O: Offset> Ic0Plan<V, O> {
     /// # Errors
     ///
     /// If the matrix does not have the plan's pattern, or the factor is not of this plan; then nothing is written. If the device was lost.
-    pub fn factorize_into(
-        &self,
-        a: &DeviceCsr<V, O>,
-        factor: &DeviceCsr<V, O>,
-    ) -> Result<(), OpError> {
+    pub fn factorize_into(&self, a: &DeviceCsr<V, O>, factor: &DeviceCsr<V, O>) -> Result<(), OpError> {
         FactorAnalysis::check_pattern(("A", a), &self.pattern)?;
         FactorAnalysis::check_pattern(("the factor", factor), self.analysis.pattern())?;
         factor.shared_values().write(|values| self.run(a, values))
@@ -118,9 +114,19 @@ impl<V: Scalar, O: Offset> Ic0Plan<V, O> {
             }
             return Ok(());
         }
-        // The lower triangle of a row begins with the row.
-        let (matrix, begins) = (values.as_global(), self.pattern.row_offsets.as_global());
-        self.analysis.launch(factor, |rows| FactorizeCholesky { rows, matrix, begins, diagonal })?;
+        let launch = a.device().kernel().warps(a.nrows())?;
+        self.analysis.with_rows(factor, |rows| {
+            let kernel = FactorizeCholesky {
+                rows,
+                matrix: values.as_global(),
+                // The lower triangle of a row begins with the row.
+                begins: self.pattern.row_offsets.as_global(),
+                diagonal,
+            };
+            // SAFETY: the rows are those of the triangle of the matrix, which have a value for each entry. Launches with this state have
+            // one grid, and come one after the other; buffers are freed in the stream's order.
+            unsafe { launch.launch(kernel) }
+        })?;
         Ok(())
     }
 

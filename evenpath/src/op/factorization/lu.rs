@@ -93,11 +93,7 @@ impl<V: Scalar, O: Offset> Ilu0Plan<V, O> {
     /// # Errors
     ///
     /// If a matrix does not have the plan's pattern, or both have the same values; then nothing is written. If the device was lost.
-    pub fn factorize_into(
-        &self,
-        a: &DeviceCsr<V, O>,
-        factors: &DeviceCsr<V, O>,
-    ) -> Result<(), OpError> {
+    pub fn factorize_into(&self, a: &DeviceCsr<V, O>, factors: &DeviceCsr<V, O>) -> Result<(), OpError> {
         FactorAnalysis::check_pattern(("A", a), self.analysis.pattern())?;
         FactorAnalysis::check_pattern(("the matrix of the factors", factors), self.analysis.pattern())?;
         let (source, target) = (a.shared_values(), factors.shared_values());
@@ -116,8 +112,14 @@ impl<V: Scalar, O: Offset> Ilu0Plan<V, O> {
             }
             return Ok(());
         }
-        let matrix = values.as_global();
-        self.analysis.launch(factors, |rows| FactorizeLu { rows, matrix, diagonal })?;
+        let launch = values.device().kernel().warps(self.analysis.pattern().rows)?;
+        self.analysis.with_rows(factors, |rows| {
+            let matrix = values.as_global();
+            let kernel = FactorizeLu { rows, matrix, diagonal };
+            // SAFETY: the rows are those of both matrices, which have a value for each entry. Launches with this state have one grid, and
+            // come one after the other; buffers are freed in the stream's order.
+            unsafe { launch.launch(kernel) }
+        })?;
         Ok(())
     }
 

@@ -40,8 +40,6 @@ pub(in crate::op) struct Found {
     pub(in crate::op) count: u64,
     /// Number of pieces of long rows.
     pub(in crate::op) pieces: usize,
-    /// Entries of the longest row of the matrix.
-    pub(in crate::op) longest: usize,
 }
 
 /// Finds the entries of each row of a square, canonical pattern. Waits for the device.
@@ -53,7 +51,7 @@ pub(in crate::op) fn find_entries<O: Offset>(
     let launch = device.kernel().threads(pattern.rows)?;
     let (mut begins, mut lengths) =
         (device.uninitialized(pattern.rows)?, device.uninitialized(pattern.rows)?);
-    let mut found = device.zeros::<u64>(4)?;
+    let mut found = device.zeros::<u64>(3)?;
     let kernel = FindTriangle {
         pattern: pattern.view(),
         begins: begins.as_global_mut(),
@@ -61,12 +59,11 @@ pub(in crate::op) fn find_entries<O: Offset>(
         found: found.as_global_mut(),
         is_upper: u32::from(is_upper),
     };
-    // SAFETY: the pattern is square and canonical, there is an element for each row, and four words; buffers are freed in the
+    // SAFETY: the pattern is square and canonical, there is an element for each row, and three words; buffers are freed in the
     // stream's order.
     unsafe { launch.launch(kernel) }?;
-    let [missing, count, pieces, longest] = found.first()?;
-    let found =
-        Found { missing: first_row(missing), count, pieces: pieces as usize, longest: longest as usize };
+    let [missing, count, pieces] = found.first()?;
+    let found = Found { missing: first_row(missing), count, pieces: pieces as usize };
     Ok((Entries { begins, lengths, is_upper }, found))
 }
 

@@ -192,7 +192,8 @@ impl<V: Scalar, O: Offset> Kernels<V, O> {
         let groups = (systems.columns as usize).div_ceil(at_once);
         let blocks = self.analysis.units().div_ceil(rows_of_block).saturating_mul(groups);
         let launcher = matrix.device().instance(by_tickets::<V, O>(at_once));
-        let launch = launcher.shared_bytes(self.analysis.waiting().shared_bytes(matrix.device())).blocks(blocks)?;
+        let launch =
+            launcher.shared_bytes(self.analysis.waiting().shared_bytes(matrix.device())).blocks(blocks)?;
         let kernel = SolveByTickets {
             triangle: self.analysis.view(),
             column_indices: pattern.view().column_indices,

@@ -9,7 +9,7 @@ pub(super) mod lanes;
 mod method;
 mod options;
 mod plan;
-pub(super) mod residency;
+mod residency;
 
 pub use info::TriangularPlanInfo;
 pub use method::TriangularMethod;

@@ -14,18 +14,18 @@ const OWN_BYTES: u32 = 128;
 
 /// A launch of waiting rows.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::op) struct Waiting {
+pub(super) struct Waiting {
     /// Number of threads of all rows.
-    pub(in crate::op) threads: u64,
+    pub(super) threads: u64,
     /// Number of levels.
-    pub(in crate::op) levels: u64,
+    pub(super) levels: u64,
     /// Threads of a block.
-    pub(in crate::op) block_size: u64,
+    pub(super) block_size: u64,
 }
 
 impl Waiting {
     /// Bytes of shared memory with which no more blocks fit on a multiprocessor than suit the levels; zero if all may be there.
-    pub(in crate::op) fn shared_bytes(self, device: &Device) -> u32 {
+    pub(super) fn shared_bytes(self, device: &Device) -> u32 {
         let properties = device.properties();
         let largest = properties.shared_bytes();
         let of_blocks = u64::from(properties.multiprocessors) * self.block_size * self.levels.max(1);
