@@ -15,6 +15,7 @@ pub(crate) static TARGETS: &[(u32, &[Module])] = &[
         ("bsr_f64", include_bytes!(concat!(env!("OUT_DIR"), "/ptx/sm_75/bsr_f64.deflate"))),
         ("bsr_spmm", include_bytes!(concat!(env!("OUT_DIR"), "/ptx/sm_75/bsr_spmm.deflate"))),
         ("cg", include_bytes!(concat!(env!("OUT_DIR"), "/ptx/sm_75/cg.deflate"))),
+        ("cg_one_block", include_bytes!(concat!(env!("OUT_DIR"), "/ptx/sm_75/cg_one_block.deflate"))),
         ("convert", include_bytes!(concat!(env!("OUT_DIR"), "/ptx/sm_75/convert.deflate"))),
         ("coo_c32", include_bytes!(concat!(env!("OUT_DIR"), "/ptx/sm_75/coo_c32.deflate"))),
         ("coo_c64", include_bytes!(concat!(env!("OUT_DIR"), "/ptx/sm_75/coo_c64.deflate"))),

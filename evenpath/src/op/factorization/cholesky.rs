@@ -55,7 +55,7 @@ impl<V: Scalar, O: Offset> Ic0Plan<V, O> {
     ///
     /// If the matrix is not square, the columns of a row do not increase, or a row has no entry on the diagonal; the error names the row.
     /// If there are more than 2³⁰ rows, this thread captures a graph, there is too little memory (for the triangle, with values, and some
-    /// 24 bytes per row), or the device was lost.
+    /// 20 bytes per row), or the device was lost.
     pub fn new(a: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         Self::new_with(a, FactorizationOptions::default())
     }
