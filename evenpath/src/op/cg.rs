@@ -10,7 +10,7 @@ use crate::sequence::cg::{CgDirection, CgSteps};
 use crate::{Offset, Value};
 
 /// Threads of the block.
-const BLOCK: usize = 1024;
+const BLOCK: usize = 512;
 
 /// The vectors of conjugate gradients, of n elements each.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct CgVectors<'a, V: Value> {
 }
 
 impl<V: Value> CgSteps<V> {
-    /// Does the first `count` steps for a matrix A in one launch, by one block of 1024 threads: for small systems, whose steps take less
+    /// Does the first `count` steps for a matrix A in one launch, by one block of 512 threads: for small systems, whose steps take less
     /// time than their launches. The preconditioner is the diagonal M⁻¹ = `inverse`, or none.
     ///
     /// The first step follows the last of the previous call, or [`begin`](Self::begin); no [`start_over`](Self::start_over) is needed.

@@ -23,7 +23,7 @@ kernel! {
     entries: {
         factorization_cholesky_{V}_{O} in factorization_{V}: V in [f32, f64], O in [u32, u64], 128 x 1;
         factorization_cholesky_{V}_{O} in factorization_{V}:
-            V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 128 x 1;
+            V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 128 x 1 resident 6;
     }
 }
 
