@@ -21,7 +21,7 @@ use evenpath::device::{BlockOrder, DeviceKind, MemoryOrder, SimulatedOptions};
 use evenpath_lab::Diagnostics;
 use evenpath_tests::{DeviceUnderTest, devices};
 
-use operations::{Setup, operations};
+use operations::{Operation, Setup, operations};
 
 /// A GPU with four multiprocessors; the seed determines the order in which blocks run and stores arrive.
 fn simulated(seed: u64) -> Device {
@@ -81,23 +81,32 @@ fn the_page_has_the_table() {
     assert!(written.lines().eq(page.lines()), "set EVENPATH_WRITE_DOCS=1 to update the page:\n{page}");
 }
 
+/// Threads among which the operations are divided: together they take minutes.
+const THREADS: usize = 8;
+
 /// Every type, on every device. The simulated GPUs, which run blocks in different orders, agree with each other; other devices
 /// with themselves.
 #[test]
 fn every_operation_runs_on_every_device_for_every_type() {
-    for operation in operations() {
-        for &setup in &operation.instances {
-            let check = |first: &[u8], again: &[u8], device: &Device| {
-                assert!(!operation.is_ordered || first == again, "{}, {device}", operation.name);
-            };
-            let mut of_simulated: Option<Vec<u8>> = None;
-            for DeviceUnderTest { device, .. } in devices() {
-                let first = bits(setup, &device);
-                match &of_simulated {
-                    Some(other) if device.kind() == DeviceKind::Simulated => check(&first, other, &device),
-                    None if device.kind() == DeviceKind::Simulated => of_simulated = Some(first),
-                    _ => check(&first, &bits(setup, &device), &device),
-                }
+    std::thread::scope(|scope| {
+        for first in 0..THREADS {
+            scope.spawn(move || operations().iter().skip(first).step_by(THREADS).for_each(run_everywhere));
+        }
+    });
+}
+
+fn run_everywhere(operation: &Operation) {
+    for &setup in &operation.instances {
+        let check = |first: &[u8], again: &[u8], device: &Device| {
+            assert!(!operation.is_ordered || first == again, "{}, {device}", operation.name);
+        };
+        let mut of_simulated: Option<Vec<u8>> = None;
+        for DeviceUnderTest { device, .. } in devices() {
+            let first = bits(setup, &device);
+            match &of_simulated {
+                Some(other) if device.kind() == DeviceKind::Simulated => check(&first, other, &device),
+                None if device.kind() == DeviceKind::Simulated => of_simulated = Some(first),
+                _ => check(&first, &bits(setup, &device), &device),
             }
         }
     }
