@@ -33,7 +33,7 @@ impl<V: Coefficient, O: Offset> FactorizeCholesky<V, O> {
         let Some(own) = self.rows.draw::<BLOCK>(arena) else { return };
         let begin = self.begins.load(own.row).to_usize();
         own.fill(|at| self.matrix.load(begin + at));
-        // What is needed of a row is found before the values of the row before it are waited for.
+        // The next row is looked up before the values of a row are waited for.
         let mut next = self.needed(own, 0);
         let mut entry = 0;
         while entry < own.below {

@@ -37,7 +37,7 @@ impl<V: Coefficient, O: Offset> FactorizeLu<V, O> {
                 value
             }
         });
-        // What is needed of a row is found before the values of the row before it are waited for.
+        // The next row is looked up before the values of a row are waited for.
         let mut next = self.needed(own, 0);
         let mut entry = 0;
         while entry < own.below {
