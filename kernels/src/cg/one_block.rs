@@ -43,7 +43,7 @@ kernel! {
     }
     shared: 3 * BlockReduce::<V, BLOCK>::BYTES;
     body: OneBlockSteps::do_steps::<BLOCK>;
-    entry: cg_one_block_{V}_{O} in cg_one_block: V in [f32, f64], O in [u32, u64], 512 x 1;
+    entry: cg_one_block_{V}_{O} in cg_one_block: V in [f32, f64], O in [u32, u64], 512 x 1 resident 1;
 }
 
 impl<V: Float, O: Offset> OneBlockSteps<V, O> {
