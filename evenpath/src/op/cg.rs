@@ -76,6 +76,7 @@ impl<V: Value> CgSteps<V> {
             return self.run_one_by_one(count, a, inverse, vectors);
         }
         let launch = device.kernel().blocks(1)?;
+        let capacity = self.capacity() as u32;
         let (settings, scalars) = self.settings_and_scalars();
         let kernel = OneBlockSteps {
             a: a.pattern().with_values(&a.values_now()),
@@ -85,7 +86,7 @@ impl<V: Value> CgSteps<V> {
             p: vectors.p.as_global_mut(),
             q: vectors.q.as_global_mut(),
             settings: settings.as_global(),
-            capacity: (scalars.len() / evenpath_kernels::cg::SCALARS - 1) as u32,
+            capacity,
             scalars: scalars.as_global_mut(),
             steps: count as u32,
             lanes: lanes(rows, a.nnz()),

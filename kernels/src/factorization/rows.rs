@@ -1,4 +1,4 @@
-//! Rows that are factorized by a warp each, and that other warps wait for.
+//! Rows of a factorization. A warp factorizes a row; other warps wait for it.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, parameters, thread, warp, Arena, Global, GlobalMut, Shared};
