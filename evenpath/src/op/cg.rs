@@ -141,11 +141,11 @@ fn lanes(rows: usize, nonzeros: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::lanes;
+    use super::{BLOCK, lanes};
 
     #[test]
     fn lanes_are_a_power_of_two_for_every_matrix() {
-        let sizes = [(0, 0), (5, 0), (10, 1000), (300, 3000), (100, 2000), (2000, 200_000)];
+        let sizes = [(0, 0), (5, 0), (10, 1000), (BLOCK / 2, 10 * BLOCK), (BLOCK / 9, 10 * BLOCK), (2000, 200_000)];
         assert_eq!(sizes.map(|(rows, nonzeros)| lanes(rows, nonzeros)), [1, 1, 32, 2, 8, 1]);
     }
 }
