@@ -5,7 +5,7 @@ use evenpath::triangular::{Diagonal, Triangle, TriangularMethod, TriangularOptio
 use evenpath::{Complex, Csr, Device, DeviceDense, Layout, Offset, Scalar};
 use evenpath_tests::{ComplexValue, DeviceUnderTest, complex, complex_vector, devices, exact};
 
-use super::matrices::{long_rows, scattered, shapes, with_entries};
+use super::matrices::{LongRows, scattered, shapes, with_entries};
 use super::oracle::all_options;
 
 /// A matrix of the same pattern, whose values have other imaginary parts.
@@ -98,7 +98,10 @@ fn shapes_of_all_kinds() {
         let a = complex_of::<Complex<f32>, u64>(&with_entries(70, scattered(70, 900)));
         solve_by_all("scattered", &a, options);
     }
-    solve_by_all("long rows", &complex_of::<Complex<f64>, u32>(&long_rows()), TriangularOptions::default());
+    let long = LongRows::new(1);
+    solve_by_all("long rows", &complex_of::<Complex<f64>, u32>(&long.lower()), TriangularOptions::default());
+    let upper = TriangularOptions::default().with_triangle(Triangle::Upper);
+    solve_by_all("long rows", &complex_of::<Complex<f64>, u32>(&long.upper()), upper);
 }
 
 /// The conjugate transpose follows the values of its matrix, in a graph too.

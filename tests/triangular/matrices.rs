@@ -1,6 +1,7 @@
 //! Matrices with triangles of all shapes. Their diagonals dominate, so that solutions stay small.
 
 use evenpath::{Csr, Offset, Value};
+use evenpath_kernels::triangular::piece_len;
 
 /// Makes a matrix of n rows of the positions of `entries`, duplicates left out, and a diagonal.
 pub(super) fn with_entries<V: Value, O: Offset>(
@@ -68,10 +69,38 @@ pub(super) fn shapes<V: Value, O: Offset>() -> Vec<(&'static str, Csr<V, O>)> {
     ]
 }
 
-/// A matrix with rows that are cut into pieces, around the lengths where they are.
-pub(super) fn long_rows<V: Value, O: Offset>() -> Csr<V, O> {
-    let row = |row: usize, len: usize| (0..len).map(move |at| (row, (at * 2 + row) % row));
-    let rows = [(600, 511), (601, 512), (602, 513), (1100, 1024), (1101, 1025), (1200, 1150)];
-    let long = rows.into_iter().flat_map(|(at, len)| row(at, len).chain((0..len).map(move |k| (at, k))));
-    with_entries(1210, long.chain((1..1210).map(|row| (row, row / 2))))
+/// A triangle with rows that are cut into pieces.
+pub(super) struct LongRows {
+    rows: usize,
+    /// Number of pieces.
+    pub(super) pieces: usize,
+    /// Positions below the diagonal.
+    entries: Vec<(usize, usize)>,
+}
+
+impl LongRows {
+    /// Makes long rows of the lengths around which they are cut, among rows of so many entries that a row has `lanes` lanes.
+    pub(super) fn new(lanes: u32) -> Self {
+        let (piece, mean) = (piece_len(lanes) as usize, lanes as usize * 4);
+        let lengths = [2 * piece - 1, 2 * piece, 2 * piece + 1, 3 * piece, 3 * piece + 1];
+        let first = 4 * piece;
+        let rows = first + 300;
+        let len = |row: usize| row.checked_sub(first).and_then(|at| lengths.get(at).copied()).unwrap_or(mean);
+        let columns = |row: usize| {
+            let len = len(row).min(row);
+            (0..len).map(move |at| (row, at * row / len))
+        };
+        Self { rows, pieces: 3 + 3 + 4, entries: (0..rows).flat_map(columns).collect() }
+    }
+
+    /// The lower triangle, and a diagonal.
+    pub(super) fn lower<V: Value, O: Offset>(&self) -> Csr<V, O> {
+        with_entries(self.rows, self.entries.iter().copied())
+    }
+
+    /// The same turned around, which is upper.
+    pub(super) fn upper<V: Value, O: Offset>(&self) -> Csr<V, O> {
+        let turned = |at: usize| self.rows - 1 - at;
+        with_entries(self.rows, self.entries.iter().map(|&(row, column)| (turned(row), turned(column))))
+    }
 }

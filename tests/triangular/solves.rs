@@ -4,7 +4,7 @@ use evenpath::{Csr, Device, Offset, Value, vector as vectors};
 use evenpath_tests::{DeviceUnderTest, devices, unlike_devices, vector, while_values_change};
 use proptest::prelude::*;
 
-use super::matrices::{long_rows, scattered, shapes, with_entries};
+use super::matrices::{LongRows, scattered, shapes, with_entries};
 use super::oracle::{all_options, check};
 
 /// Solves a system, checks it, and returns the bits of the solution.
@@ -62,23 +62,26 @@ fn other_types() {
     }
 }
 
-/// Rows over several pieces, in a triangle with one lane for each row and in one with several.
+/// Rows over several pieces, with one lane for each row and with more.
 #[test]
 fn long_rows_are_cut() {
-    let a = long_rows::<f64, u32>();
-    solve_by_all("long rows", &a, TriangularOptions::default());
-    let options = TriangularOptions::default().with_triangle(Triangle::Upper).with_transposed(true);
-    solve_by_all("long rows", &a.transpose().expect("a transpose"), options);
-    let many = (600..640).flat_map(|row| (0..row).map(move |column| (row, column)));
-    let a = with_entries::<f32, u64>(640, many);
-    solve_by_all("many long rows", &a, TriangularOptions::default());
-    for DeviceUnderTest { device, .. } in devices() {
-        let plan = device.upload(&a).expect("upload").plan_triangular_solve(TriangularOptions::default());
-        let info = plan.expect("a plan").info().expect("info");
-        assert_eq!((info.levels, info.lanes), (41, 16), "{info}");
-        let cpu = device.kind() == DeviceKind::Cpu;
-        assert_eq!(info.pieces, if cpu { 0 } else { 40 * 3 }, "{info}");
+    let upper = TriangularOptions::default().with_triangle(Triangle::Upper);
+    for lanes in [1, 2, 8] {
+        let long = LongRows::new(lanes);
+        let a = long.lower::<f64, u32>();
+        solve_by_all("long rows", &a, TriangularOptions::default());
+        solve_by_all("long rows", &long.upper::<f32, u64>(), upper);
+        for DeviceUnderTest { device, .. } in devices() {
+            let plan = device.upload(&a).expect("upload").plan_triangular_solve(TriangularOptions::default());
+            let info = plan.expect("a plan").info().expect("info");
+            let pieces = if device.kind() == DeviceKind::Cpu { 0 } else { long.pieces };
+            assert_eq!((info.lanes, info.pieces), (lanes, pieces), "{info}");
+        }
     }
+    let transpose = LongRows::new(1).lower::<f64, u32>().transpose().expect("a transpose");
+    solve_by_all("long rows", &transpose, upper.with_transposed(true));
+    let transpose = LongRows::new(1).upper::<f64, u32>().transpose().expect("a transpose");
+    solve_by_all("long rows", &transpose, TriangularOptions::default().with_transposed(true));
 }
 
 #[test]

@@ -145,7 +145,8 @@ mod tests {
 
     #[test]
     fn lanes_are_a_power_of_two_for_every_matrix() {
-        let sizes = [(0, 0), (5, 0), (10, 1000), (BLOCK / 2, 10 * BLOCK), (BLOCK / 9, 10 * BLOCK), (2000, 200_000)];
+        let sizes =
+            [(0, 0), (5, 0), (10, 1000), (BLOCK / 2, 10 * BLOCK), (BLOCK / 9, 10 * BLOCK), (2000, 200_000)];
         assert_eq!(sizes.map(|(rows, nonzeros)| lanes(rows, nonzeros)), [1, 1, 32, 2, 8, 1]);
     }
 }

@@ -58,7 +58,9 @@ impl<V: Float, O: Offset> OneBlockSteps<V, O> {
         while step < self.steps {
             pap = pap_reduce.sum(self.multiply::<BLOCK>());
             let alpha = if pap > V::ZERO && rr > limit { rz / pap } else { V::ZERO };
-            self.store_scalars(step, [rz, rr, pap, alpha]);
+            if thread::index() == 0 {
+                self.store_scalars(step, [rz, rr, pap, alpha]);
+            }
             if alpha == V::ZERO {
                 break;
             }
@@ -167,16 +169,14 @@ impl<V: Float, O: Offset> OneBlockSteps<V, O> {
         }
     }
 
-    /// Stores the scalars of a step: rᵀz and rᵀr before it, pᵀAp, α.
+    /// Stores the scalars of a step, by one thread: rᵀz and rᵀr before it, pᵀAp, α.
     #[device(track_caller)]
     fn store_scalars(self, step: u32, [rz, rr, pap, alpha]: [V; SCALARS]) {
-        if thread::index() == 0 {
-            let first = SCALARS * step as usize;
-            self.scalars.store(first + RZ, rz);
-            self.scalars.store(first + RR, rr);
-            self.scalars.store(first + PAP, pap);
-            self.scalars.store(first + ALPHA, alpha);
-        }
+        let first = SCALARS * step as usize;
+        self.scalars.store(first + RZ, rz);
+        self.scalars.store(first + RR, rr);
+        self.scalars.store(first + PAP, pap);
+        self.scalars.store(first + ALPHA, alpha);
     }
 
     /// Stores rᵀz and rᵀr after `step` steps: also as those of all later steps, which change nothing.
@@ -184,11 +184,7 @@ impl<V: Float, O: Offset> OneBlockSteps<V, O> {
     fn finish<const BLOCK: usize>(self, step: u32, [rz, rr, pap]: [V; 3]) {
         let mut later = step + thread::index();
         while later <= self.capacity {
-            let first = SCALARS * later as usize;
-            self.scalars.store(first + RZ, rz);
-            self.scalars.store(first + RR, rr);
-            self.scalars.store(first + PAP, pap);
-            self.scalars.store(first + ALPHA, V::ZERO);
+            self.store_scalars(later, [rz, rr, pap, V::ZERO]);
             later += BLOCK as u32;
         }
     }

@@ -33,15 +33,11 @@ impl<V: Coefficient, O: Offset> FactorizeCholesky<V, O> {
         let Some(own) = self.rows.draw::<BLOCK>(arena) else { return };
         let begin = self.begins.load(own.row).to_usize();
         own.fill(|at| self.matrix.load(begin + at));
-        // The next row is looked up before the values of a row are waited for.
-        let mut next = self.needed(own, 0);
-        let mut entry = 0;
-        while entry < own.below {
-            let needed = next;
-            next = self.needed(own, entry + 1);
-            self.compute(own, entry, needed);
-            entry += 1;
-        }
+        self.rows.for_each_needed(
+            own,
+            |entry| self.needed(own, entry),
+            |entry, needed| self.compute(own, entry, needed),
+        );
         let mut squares = V::ZERO;
         let mut at = thread::lane() as usize;
         while at < own.below {
@@ -61,12 +57,9 @@ impl<V: Coefficient, O: Offset> FactorizeCholesky<V, O> {
         self.rows.store(own, 0);
     }
 
-    /// Finds the row of an entry's column, and where it meets the warp's. After the last entry below the diagonal there is none.
+    /// Finds the row of an entry's column, and where it meets the warp's.
     #[device]
     fn needed(self, own: OwnRow<V>, entry: usize) -> NeededRow {
-        if entry >= own.below {
-            return NeededRow { begin: 0, end: 0, diagonal: 0, meets: None };
-        }
         let (begin, diagonal) = self.rows.bounds(own.column(entry) as usize);
         let meets = self.rows.meet(begin + thread::lane() as usize, diagonal, own, (0, entry));
         NeededRow { begin, end: diagonal, diagonal, meets }

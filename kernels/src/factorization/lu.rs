@@ -37,27 +37,20 @@ impl<V: Coefficient, O: Offset> FactorizeLu<V, O> {
                 value
             }
         });
-        // The next row is looked up before the values of a row are waited for.
-        let mut next = self.needed(own, 0);
-        let mut entry = 0;
-        while entry < own.below {
-            let needed = next;
-            next = self.needed(own, entry + 1);
-            self.eliminate(own, entry, needed);
-            entry += 1;
-        }
+        self.rows.for_each_needed(
+            own,
+            |entry| self.needed(own, entry),
+            |entry, needed| self.eliminate(own, entry, needed),
+        );
         if thread::lane() == 0 && own.value(own.below) == V::ZERO {
             self.rows.note_breakdown(own.row);
         }
         self.rows.store(own, own.below);
     }
 
-    /// Finds the row of an entry's column, and where it meets the warp's. After the last entry below the diagonal there is none.
+    /// Finds the row of an entry's column, and where it meets the warp's.
     #[device]
     fn needed(self, own: OwnRow<V>, entry: usize) -> NeededRow {
-        if entry >= own.below {
-            return NeededRow { begin: 0, end: 0, diagonal: 0, meets: None };
-        }
         let row = own.column(entry) as usize;
         let ((_, diagonal), end) = (self.rows.bounds(row), self.rows.end(row));
         let begin = diagonal + 1;

@@ -64,6 +64,10 @@ pub(super) struct NeededRow {
     pub(super) meets: Option<usize>,
 }
 
+impl NeededRow {
+    const NONE: Self = Self { begin: 0, end: 0, diagonal: 0, meets: None };
+}
+
 impl<V: Coefficient, O: Offset> FactorRows<V, O> {
     /// Draws a ticket for the block, and returns the row of this warp, or none.
     #[device(track_caller)]
@@ -95,6 +99,26 @@ impl<V: Coefficient, O: Offset> FactorRows<V, O> {
     pub(super) fn bounds(self, row: usize) -> (usize, usize) {
         let (begin, len) = self.entries.of(row);
         (begin, begin + len as usize)
+    }
+
+    /// Calls `take` for each entry below the diagonal, one after the other, with the row of its column that `find` returns. The next
+    /// row is looked up before the values of a row are waited for.
+    #[device(track_caller)]
+    pub(super) fn for_each_needed(
+        self,
+        own: OwnRow<V>,
+        find: impl Fn(usize) -> NeededRow,
+        take: impl Fn(usize, NeededRow),
+    ) {
+        let look_up = |entry| if entry < own.below { find(entry) } else { NeededRow::NONE };
+        let mut next = look_up(0);
+        let mut entry = 0;
+        while entry < own.below {
+            let needed = next;
+            next = look_up(entry + 1);
+            take(entry, needed);
+            entry += 1;
+        }
     }
 
     /// Returns the end of a row.

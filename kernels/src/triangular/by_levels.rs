@@ -2,7 +2,7 @@ use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Global, GlobalMut};
 
 use super::coefficient::Coefficient;
-use super::triangle::{pieces_of, SortedTriangle};
+use super::triangle::{pieces_of, toward_diagonal, SortedTriangle};
 use crate::factor::Factor;
 use crate::unroll::unroll;
 use crate::Offset;
@@ -76,7 +76,7 @@ impl<V: Coefficient, O: Offset> SolveLevels<V, O> {
             unit = units.load(place);
             (begin, len) = entries.of(place);
         }
-        let pieces = if unit < rows { pieces_of(len) } else { 0 };
+        let pieces = if unit < rows { pieces_of(len, self.lanes) } else { 0 };
         let sum = if pieces > 0 {
             let first = first_pieces.load(unit as usize) as usize;
             self.lane_sum(lane, pieces, |piece| self.piece_sums.load(first + piece))
@@ -109,19 +109,22 @@ impl<V: Coefficient, O: Offset> SolveLevels<V, O> {
         sum
     }
 
-    /// Returns the sum of every `lanes`-th of `len` entries, in their order; several are loaded at once.
+    /// Returns the sum of every `lanes`-th of `len` entries, towards the diagonal; several are loaded at once.
     #[device]
     fn entry_sum(self, lane: usize, begin: usize, len: u32) -> V {
         let mut sum = V::ZERO;
         let mut at = lane;
         let lanes = self.lanes as usize;
+        let (own_columns, own_values) = (self.column_indices.skip(begin), self.values.skip(begin));
+        let is_upper = self.triangle.entries.is_upper != 0;
         while at < len as usize {
             let (mut columns, mut factors, mut elements) =
                 ([0; AT_ONCE], [V::ZERO; AT_ONCE], [V::ZERO; AT_ONCE]);
             unroll!(for item in 0..AT_ONCE {
                 let is_there = at + item * lanes < len as usize;
-                columns[item] = self.column_indices.load_if(begin + at + item * lanes, is_there);
-                factors[item] = self.values.load_if(begin + at + item * lanes, is_there);
+                let place = toward_diagonal(len as usize, at + item * lanes, is_upper);
+                columns[item] = own_columns.load_if(place, is_there);
+                factors[item] = own_values.load_if(place, is_there);
             });
             unroll!(for item in 0..AT_ONCE {
                 if at + item * lanes < len as usize {

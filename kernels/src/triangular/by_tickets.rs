@@ -2,7 +2,7 @@ use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, parameters, warp, Aligned16, Arena, Global, GlobalMut};
 
 use super::coefficient::Coefficient;
-use super::triangle::{pieces_of, SortedTriangle};
+use super::triangle::{pieces_of, toward_diagonal, SortedTriangle};
 use crate::block::waiting::{compute_rows, RowLane, Turn, WaitingRow, TURN_WORDS};
 use crate::factor::Factor;
 use crate::unroll::unroll;
@@ -85,6 +85,7 @@ impl<V: Coefficient, O: Offset> SolveByTickets<V, O> {
             first: group * ITEMS as u32,
             of,
             kind: Kind::Piece,
+            is_upper: self.triangle.entries.is_upper != 0,
             unit: 0,
             len: 0,
             first_piece: 0,
@@ -114,7 +115,7 @@ impl<V: Coefficient, O: Offset> SolveByTickets<V, O> {
         let is_row = part.unit < rows as usize;
         if is_row {
             part.kind = if is_unit == 0 { Kind::Row } else { Kind::UnitRow };
-            let pieces = pieces_of(len);
+            let pieces = pieces_of(len, self.lanes);
             if pieces > 0 {
                 part.first_piece = rows + first_pieces.load(part.unit);
                 part.len = pieces;
@@ -154,6 +155,7 @@ struct UnitSum<V: Coefficient, const ITEMS: usize> {
     first: u32,
     of: RowLane,
     kind: Kind,
+    is_upper: bool,
     unit: usize,
     /// Number of its entries or, if it is a row that is cut, of its pieces.
     len: u32,
@@ -182,9 +184,10 @@ impl<V: Coefficient, const ITEMS: usize> UnitSum<V, ITEMS> {
     #[device]
     fn load(&mut self) {
         unroll!(for item in 0..AT_ONCE {
-            let place = self.at as usize + item * self.of.lanes as usize;
-            self.needed[item] = self.first_piece + place as u32;
+            let at = self.at as usize + item * self.of.lanes as usize;
+            self.needed[item] = self.first_piece + at as u32;
             if self.first_piece == 0 {
+                let place = toward_diagonal(self.len as usize, at, self.is_upper);
                 self.needed[item] = self.columns.load_if(place, self.has(item));
                 self.factors[item] = self.values.load_if(place, self.has(item));
             }
@@ -205,7 +208,7 @@ impl<V: Coefficient, const ITEMS: usize> UnitSum<V, ITEMS> {
         });
     }
 
-    /// Adds the entries at hand, in their order.
+    /// Adds the entries at hand, towards the diagonal.
     #[device]
     fn add(&mut self) {
         unroll!(for item in 0..AT_ONCE {

@@ -1,7 +1,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, warp, Aligned16, Arena, Global, GlobalMut};
 
-use super::triangle::TriangleEntries;
+use super::triangle::{toward_diagonal, TriangleEntries};
 use crate::block::waiting::{compute_rows, RowLane, Turn, WaitingRow, TURN_WORDS};
 use crate::Offset;
 
@@ -37,17 +37,18 @@ impl<O: Offset> FindLevels<O> {
             row = if self.entries.is_upper == 0 { of.slot } else { count - 1 - of.slot };
             (begin, len) = self.entries.of(row);
         }
-        let needed = self.column_indices.load_if(begin + of.lane as usize, of.lane < len);
-        let part = RowLevel {
+        let mut part = RowLevel {
             levels: self.levels,
             columns: self.column_indices.skip(begin),
+            is_upper: self.entries.is_upper != 0,
             row,
             len,
             of,
             at: of.lane,
-            needed,
+            needed: 0,
             level: 0,
         };
+        part.load();
         compute_rows(part, of, is_row);
     }
 }
@@ -56,6 +57,7 @@ impl<O: Offset> FindLevels<O> {
 struct RowLevel {
     levels: GlobalMut<u32>,
     columns: Global<u32>,
+    is_upper: bool,
     row: usize,
     len: u32,
     of: RowLane,
@@ -66,6 +68,15 @@ struct RowLevel {
     level: u32,
 }
 
+impl RowLevel {
+    /// Loads the column of the next entry.
+    #[device]
+    fn load(&mut self) {
+        let place = toward_diagonal(self.len as usize, self.at as usize, self.is_upper);
+        self.needed = self.columns.load_if(place, self.at < self.len);
+    }
+}
+
 impl WaitingRow for RowLevel {
     #[device]
     fn advance(&mut self) {
@@ -74,7 +85,7 @@ impl WaitingRow for RowLevel {
             if level > 0 {
                 self.level = self.level.max(level);
                 self.at += self.of.lanes;
-                self.needed = self.columns.load_if(self.at as usize, self.at < self.len);
+                self.load();
             }
         }
     }

@@ -15,6 +15,6 @@ pub use by_tickets::{SolveByTickets, Systems};
 pub use coefficient::Coefficient;
 pub use levels::FindLevels;
 pub use triangle::{
-    pieces_of, FindTriangle, FindZeroPivots, NumberPieces, OrderTriangle, SortedTriangle, TriangleEntries,
-    MAX_UNCUT, PIECE_LEN,
+    piece_len, pieces_of, pieces_word, toward_diagonal, FindTriangle, FindZeroPivots, NumberPieces,
+    OrderTriangle, SortedTriangle, TriangleEntries, FOUND_WORDS,
 };

@@ -5,27 +5,55 @@ use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Element, Global, GlobalMut};
 
 use crate::block::search::partition_point;
+use crate::unroll::unroll;
 use crate::{GlobalPattern, Offset};
 
 /// Word of [`FindTriangle::found`] with the first row that has no entry on the diagonal.
 const MISSING_WORD: usize = 0;
 /// Word of [`FindTriangle::found`] with the number of entries of the triangle.
 const COUNT_WORD: usize = 1;
-/// Word of [`FindTriangle::found`] with the number of pieces of long rows.
+/// The first word of [`FindTriangle::found`] with a number of pieces of long rows.
 const PIECES_WORD: usize = 2;
 
-/// Entries of the longest row that is not cut into pieces.
-pub const MAX_UNCUT: u32 = 512;
-/// Entries of a piece, except that the last of a row may have fewer.
-pub const PIECE_LEN: u32 = 256;
+/// Entries of a lane of a piece, unless there are many lanes.
+const PIECE_OF_LANE: u32 = 32;
+/// Number of lanes from which pieces have the same length.
+const MANY_LANES: u32 = 8;
+/// Number of different lengths of pieces.
+const PIECE_LENS: usize = MANY_LANES.ilog2() as usize + 1;
+
+/// Words of [`FindTriangle::found`].
+pub const FOUND_WORDS: usize = PIECES_WORD + PIECE_LENS;
+
+/// Returns the word of [`FindTriangle::found`] with the number of pieces if units have so many lanes.
+pub fn pieces_word(lanes: u32) -> usize {
+    PIECES_WORD + lanes.min(MANY_LANES).ilog2() as usize
+}
+
+/// Returns the number of entries of a piece, except that the last of a row may have fewer.
+#[device]
+pub fn piece_len(lanes: u32) -> u32 {
+    PIECE_OF_LANE * lanes.min(MANY_LANES)
+}
 
 /// Returns the number of pieces into which a row with so many entries is cut, or zero if it is not.
 #[device]
-pub fn pieces_of(len: u32) -> u32 {
-    if len > MAX_UNCUT {
-        len.div_ceil(PIECE_LEN)
+pub fn pieces_of(len: u32, lanes: u32) -> u32 {
+    if len > 2 * piece_len(lanes) {
+        len.div_ceil(piece_len(lanes))
     } else {
         0
+    }
+}
+
+/// Returns the place of the entry that is summed `at`-th. The entry next to the diagonal is the last, because its row is solved last:
+/// until that is there, the others are summed.
+#[device]
+pub fn toward_diagonal(len: usize, at: usize, is_upper: bool) -> usize {
+    if is_upper {
+        len.wrapping_sub(at + 1)
+    } else {
+        at
     }
 }
 
@@ -38,8 +66,8 @@ kernel! {
         pub begins: GlobalMut<O>,
         /// Output: how many they are.
         pub lengths: GlobalMut<u32>,
-        /// Output, zero before: the complement of the first row without an entry on the diagonal, or zero if all have one; the
-        /// number of entries of all rows; the number of pieces of long rows.
+        /// Output, [`FOUND_WORDS`] that are zero before: the complement of the first row without an entry on the diagonal, or zero if
+        /// all have one; the number of entries of all rows; the number of pieces of long rows, for each number of lanes.
         pub found: GlobalMut<u64>,
         /// 1 for the upper triangle, 0 for the lower one.
         pub is_upper: u32,
@@ -69,7 +97,9 @@ impl<O: Offset> FindTriangle<O> {
             self.lengths.store(row, len);
         }
         self.count(COUNT_WORD, len);
-        self.count(PIECES_WORD, pieces_of(len));
+        unroll!(for log in 0..PIECE_LENS {
+            self.count(PIECES_WORD + log, pieces_of(len, 1 << log));
+        });
     }
 
     /// Adds what the lanes of a warp count.
@@ -139,6 +169,8 @@ kernel! {
         pub entries: TriangleEntries<O>,
         /// The level of each row.
         pub levels: Global<u32>,
+        /// Lanes of a unit.
+        pub lanes: u32,
         /// Number of pieces so far, zero before. The order of rows varies, but sums do not depend on it.
         pub numbered: GlobalMut<u32>,
         /// Output: the first piece of each row that is cut.
@@ -163,7 +195,7 @@ impl<O: Offset> NumberPieces<O> {
         }
         let step = 2 * self.levels.load(row);
         self.steps.store(row, step);
-        let pieces = pieces_of(self.entries.lengths.load(row));
+        let pieces = pieces_of(self.entries.lengths.load(row), self.lanes);
         if pieces > 0 {
             let first = self.numbered.fetch_add(0, pieces, Ordering::Relaxed, Scope::Device);
             self.first_pieces.store(row, first);
@@ -188,6 +220,8 @@ kernel! {
         pub first_pieces: Global<u32>,
         /// The row of each piece.
         pub piece_rows: Global<u32>,
+        /// Lanes of a unit.
+        pub lanes: u32,
         /// Output: the first entry of each unit.
         pub begins: GlobalMut<O>,
         /// Output: how many entries it has.
@@ -218,8 +252,10 @@ impl<O: Offset> OrderTriangle<O> {
         let piece = unit - self.entries.count;
         let row = self.piece_rows.load(piece as usize) as usize;
         let (begin, len) = self.entries.of(row);
-        let before = (piece - self.first_pieces.load(row)) * PIECE_LEN;
-        (begin + before as usize, PIECE_LEN.min(len - before))
+        let before = (piece - self.first_pieces.load(row)) * piece_len(self.lanes);
+        let own = piece_len(self.lanes).min(len - before);
+        let first = if self.entries.is_upper == 0 { before } else { len - before - own };
+        (begin + first as usize, own)
     }
 }
 

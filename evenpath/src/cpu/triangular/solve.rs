@@ -1,3 +1,5 @@
+use evenpath_kernels::triangular::toward_diagonal;
+
 use super::sums::row_sum;
 use super::triangle::Triangle;
 use crate::{Offset, Scalar, parallel};
@@ -18,7 +20,10 @@ pub(crate) fn solve_triangle<V: Scalar, O: Offset>(
     let element = |row: usize, x: &[V]| {
         let entries = triangle.entries(row);
         let (columns, factors) = (&column_indices[entries.clone()], &values[entries]);
-        let sum = row_sum(triangle.lanes, columns.len(), |at| factors[at] * x[columns[at] as usize]);
+        let sum = row_sum(triangle.lanes, columns.len(), |at| {
+            let at = toward_diagonal(columns.len(), at, triangle.is_upper);
+            factors[at] * x[columns[at] as usize]
+        });
         let rest = alpha * x[row] - sum;
         if triangle.is_unit { rest } else { rest.divided_by(values[triangle.diagonal(row)]) }
     };

@@ -1,6 +1,6 @@
 //! Sums in the order of the kernels.
 
-use evenpath_kernels::triangular::{MAX_UNCUT, PIECE_LEN};
+use evenpath_kernels::triangular::{piece_len, pieces_of};
 
 use super::super::vector::sum_by_halves;
 use crate::Scalar;
@@ -10,11 +10,12 @@ const MAX_LANES: usize = 32;
 
 /// Returns the sum of the terms of a row. Terms of long rows are summed in pieces first.
 pub(super) fn row_sum<V: Scalar>(lanes: usize, len: usize, term: impl Fn(usize) -> V) -> V {
-    if len <= MAX_UNCUT as usize {
+    let pieces = pieces_of(len as u32, lanes as u32) as usize;
+    if pieces == 0 {
         return lane_sum(lanes, len, term);
     }
-    let piece = PIECE_LEN as usize;
-    let sums: Vec<V> = (0..len.div_ceil(piece))
+    let piece = piece_len(lanes as u32) as usize;
+    let sums: Vec<V> = (0..pieces)
         .map(|at| lane_sum(lanes, piece.min(len - at * piece), |index| term(at * piece + index)))
         .collect();
     lane_sum(lanes, sums.len(), |at| sums[at])

@@ -3,7 +3,6 @@
 use evenpath_kernels::triangular::{NumberPieces, OrderTriangle, SortedTriangle, TriangleEntries};
 
 use super::entries::{Entries, SortedSteps, find_entries, find_levels, sort_steps};
-use super::lanes::lanes;
 use super::residency::Waiting;
 use crate::Offset;
 use crate::device::{Device, DeviceVec, no_input};
@@ -46,21 +45,21 @@ impl<O: Offset> Analysis<O> {
         if let Some(row) = found.missing.filter(|_| !is_unit) {
             return Err(OpError::MissingDiagonal { operand: "A", row });
         }
-        let (lanes, pieces) = (lanes(rows, found.count), found.pieces);
+        let (lanes, pieces) = (found.lanes, found.pieces);
         check_countable("a list of rows and pieces", rows.saturating_add(pieces))?;
         let levels = find_levels(pattern, &entries, &found)?;
-        let Cuts { steps, first_pieces, piece_rows } = number_pieces(device, &entries, levels, pieces)?;
+        let cuts = number_pieces(device, &entries, levels, (lanes, pieces))?;
         let most = if pieces > 0 { 2 * rows } else { rows };
-        let SortedSteps { steps, units, last } = sort_steps(&steps, most)?;
+        let SortedSteps { steps, units, last } = sort_steps(&cuts.steps, most)?;
         // Nothing is at step 0.
         let step_offsets = column_offsets(&steps, last + 1)?;
-        let (begins, lengths) = order(&units, &entries, &first_pieces, &piece_rows)?;
+        let (begins, lengths) = order(&units, &entries, &cuts, lanes)?;
         let levels = if pieces > 0 { last / 2 } else { last };
         Ok(Self {
             units,
             begins,
             lengths,
-            first_pieces,
+            first_pieces: cuts.first_pieces,
             rows,
             is_upper,
             is_unit,
@@ -121,7 +120,7 @@ fn number_pieces<O: Offset>(
     device: &Device,
     entries: &Entries<O>,
     levels: DeviceVec<u32>,
-    pieces: usize,
+    (lanes, pieces): (u32, usize),
 ) -> Result<Cuts, OpError> {
     let mut piece_rows = device.uninitialized(pieces)?;
     if pieces == 0 {
@@ -134,6 +133,7 @@ fn number_pieces<O: Offset>(
     let kernel = NumberPieces {
         entries: entries.view(),
         levels: levels.as_global(),
+        lanes,
         numbered: numbered.as_global_mut(),
         first_pieces: first_pieces.as_global_mut(),
         piece_rows: piece_rows.as_global_mut(),
@@ -145,12 +145,12 @@ fn number_pieces<O: Offset>(
     Ok(Cuts { steps, first_pieces, piece_rows })
 }
 
-/// Returns the entries of units in their order.
+/// Returns the entries of units in their order. A unit has `lanes` lanes.
 fn order<O: Offset>(
     units: &DeviceVec<u32>,
     entries: &Entries<O>,
-    first_pieces: &DeviceVec<u32>,
-    piece_rows: &DeviceVec<u32>,
+    Cuts { first_pieces, piece_rows, .. }: &Cuts,
+    lanes: u32,
 ) -> Result<(DeviceVec<O>, DeviceVec<u32>), OpError> {
     let device = units.device();
     let launch = device.kernel().threads(units.len())?;
@@ -162,6 +162,7 @@ fn order<O: Offset>(
         entries: entries.view(),
         first_pieces: if has_pieces { first_pieces.as_global() } else { no_input() },
         piece_rows: if has_pieces { piece_rows.as_global() } else { no_input() },
+        lanes,
         begins: begins.as_global_mut(),
         lengths: lengths.as_global_mut(),
     };

@@ -1,6 +1,6 @@
 //! The entries and levels of the rows of a triangle, on a device with kernels.
 
-use evenpath_kernels::triangular::{FindLevels, FindTriangle, TriangleEntries};
+use evenpath_kernels::triangular::{FOUND_WORDS, FindLevels, FindTriangle, TriangleEntries, pieces_word};
 
 use super::lanes::lanes;
 use crate::Offset;
@@ -36,10 +36,12 @@ impl<O: Offset> Entries<O> {
 pub(in crate::op) struct Found {
     /// The first row without an entry on the diagonal.
     pub(in crate::op) missing: Option<usize>,
-    /// Number of entries, the diagonal left out.
-    pub(in crate::op) count: u64,
+    /// Lanes of a row.
+    pub(in crate::op) lanes: u32,
     /// Number of pieces of long rows.
     pub(in crate::op) pieces: usize,
+    /// True if there is a row that would be cut for any number of lanes.
+    has_longest: bool,
 }
 
 /// Finds the entries of each row of a square, canonical pattern. Waits for the device.
@@ -51,7 +53,7 @@ pub(in crate::op) fn find_entries<O: Offset>(
     let launch = device.kernel().threads(pattern.rows)?;
     let (mut begins, mut lengths) =
         (device.uninitialized(pattern.rows)?, device.uninitialized(pattern.rows)?);
-    let mut found = device.zeros::<u64>(3)?;
+    let mut found = device.zeros::<u64>(FOUND_WORDS)?;
     let kernel = FindTriangle {
         pattern: pattern.view(),
         begins: begins.as_global_mut(),
@@ -59,11 +61,18 @@ pub(in crate::op) fn find_entries<O: Offset>(
         found: found.as_global_mut(),
         is_upper: u32::from(is_upper),
     };
-    // SAFETY: the pattern is square and canonical, there is an element for each row, and three words; buffers are freed in the
+    // SAFETY: the pattern is square and canonical, there is an element for each row, and the words; buffers are freed in the
     // stream's order.
     unsafe { launch.launch(kernel) }?;
-    let [missing, count, pieces] = found.first()?;
-    let found = Found { missing: first_row(missing), count, pieces: pieces as usize };
+    let words: [u64; FOUND_WORDS] = found.first()?;
+    let [missing, count, ..] = words;
+    let lanes = lanes(pattern.rows, count);
+    let found = Found {
+        missing: first_row(missing),
+        lanes,
+        pieces: words[pieces_word(lanes)] as usize,
+        has_longest: words[pieces_word(32)] > 0,
+    };
     Ok((Entries { begins, lengths, is_upper }, found))
 }
 
@@ -79,7 +88,7 @@ pub(in crate::op) fn find_levels<O: Offset>(
     found: &Found,
 ) -> Result<DeviceVec<u32>, OpError> {
     let device = pattern.row_offsets.device();
-    let lanes = if found.pieces > 0 { 32 } else { lanes(pattern.rows, found.count) };
+    let lanes = if found.has_longest { 32 } else { found.lanes };
     let launch = device.kernel().threads(pattern.rows * lanes as usize)?;
     let (mut levels, mut drawn) = (device.zeros(pattern.rows)?, device.zeros(1)?);
     let kernel = FindLevels {

@@ -21,8 +21,8 @@ use crate::{Offset, Scalar};
 ///
 /// The matrix's values may change ([`DeviceCsr::set_values`]): the next solve uses them, without a new analysis. Results are bitwise
 /// the same in every run, with every method, and on all devices. Terms of a row are summed in as many partial sums as
-/// [`TriangularPlanInfo::lanes`], which the numbers of rows and entries determine, each in the order of the columns; of rows of more than 512
-/// entries, each 256 entries for themselves.
+/// [`TriangularPlanInfo::lanes`], which the numbers of rows and entries determine, each in the order of the columns towards the
+/// diagonal. Rows of more than 64 entries a lane, or 512, are summed in pieces of half as many.
 ///
 /// ```
 /// use evenpath::triangular::{Triangle, TriangularOptions};

@@ -1,7 +1,5 @@
 //! Conjugate gradients of small systems: several steps are one launch of one block.
 
-use std::ops::ControlFlow;
-
 use evenpath::cg::{CgSteps, CgVectors};
 use evenpath::device::DeviceKind;
 use evenpath::{DeviceSlice, DeviceVec, Scalar};
@@ -79,8 +77,7 @@ impl<V: Scalar> Cycle<V> for BlockSteps<'_, V> {
             return Ok(Some(Breakdown::IndefinitePreconditioner));
         };
         let inverse = inverse.map(DeviceSlice::as_parts);
-        loop {
-            let count = (*len).min(progress.steps_left());
+        limits.follow(*len, progress, |count| {
             let vectors = CgVectors {
                 x: &mut x.as_parts_mut(),
                 r: &mut r.as_parts_mut(),
@@ -88,11 +85,7 @@ impl<V: Scalar> Cycle<V> for BlockSteps<'_, V> {
                 q: &mut ap.as_parts_mut(),
             };
             matrix.run_in_one_block(steps, count, inverse.as_deref(), vectors)?;
-            let mut scalars = steps.scalars()?;
-            scalars.truncate(count + 1);
-            if let ControlFlow::Break(end) = limits.look(&scalars, progress) {
-                return Ok(end);
-            }
-        }
+            Ok(steps.scalars()?)
+        })
     }
 }

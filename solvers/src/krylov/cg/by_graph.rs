@@ -1,7 +1,5 @@
 //! Conjugate gradients whose scalars stay on the device: several steps are one graph.
 
-use std::ops::ControlFlow;
-
 use evenpath::cg::{CgDirection, CgScalars, CgSteps};
 use evenpath::device::{DeviceView, Graph};
 use evenpath::{DeviceSlice, DeviceVec, Scalar};
@@ -89,16 +87,14 @@ impl<'a, V: Scalar> GraphSteps<'a, V> {
         Ok(Self { system, graph, len })
     }
 
-    /// Does `count` steps, at most those of the graph. Returns their scalars, and those after the last.
+    /// Does `count` steps, at most those of the graph. Returns the scalars of as many as the graph has.
     fn advance(&mut self, count: usize) -> Result<Vec<CgScalars<V::Real>>> {
         if count == self.len {
             self.graph.launch()?;
         } else {
             self.system.steps(count, self.graph.state_mut())?;
         }
-        let mut scalars = self.graph.state().steps.scalars()?;
-        scalars.truncate(count + 1);
-        Ok(scalars)
+        Ok(self.graph.state().steps.scalars()?)
     }
 }
 
@@ -116,12 +112,7 @@ impl<V: Scalar> Cycle<V> for GraphSteps<'_, V> {
         let Some(limits) = Limits::begin(work, progress, &mut state.steps, (&state.r, &mut state.p))? else {
             return Ok(Some(Breakdown::IndefinitePreconditioner));
         };
-        let end = loop {
-            let scalars = self.advance(self.len.min(progress.steps_left()))?;
-            if let ControlFlow::Break(end) = limits.look(&scalars, progress) {
-                break end;
-            }
-        };
+        let end = limits.follow(self.len, progress, |count| self.advance(count))?;
         x.copy_from(&self.graph.state().x)?;
         Ok(end)
     }

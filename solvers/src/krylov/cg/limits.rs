@@ -41,9 +41,26 @@ impl Limits {
         Ok(Some(Self { norm, of_norm: progress.limit(), of_square: limit.to_f64() }))
     }
 
-    /// Records steps, until one that ends the cycle: then by a breakdown or without. `scalars` has those of each step, and those after
-    /// the last.
-    pub(super) fn look<V: Value>(
+    /// Does steps, at most `len` between two looks at their scalars, until one ends the cycle, by a breakdown or without. `advance` does as many
+    /// as it is told, and returns the scalars of each, those after the last, and perhaps others.
+    pub(super) fn follow<V: Value>(
+        &self,
+        len: usize,
+        progress: &mut Progress,
+        mut advance: impl FnMut(usize) -> Result<Vec<CgScalars<V>>>,
+    ) -> Result<Option<Breakdown>> {
+        loop {
+            let count = len.min(progress.steps_left());
+            let mut scalars = advance(count)?;
+            scalars.truncate(count + 1);
+            if let ControlFlow::Break(end) = self.look(&scalars, progress) {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// Records steps, until one that ends the cycle. `scalars` has those of each step, and those after the last.
+    fn look<V: Value>(
         &self,
         scalars: &[CgScalars<V>],
         progress: &mut Progress,
