@@ -124,13 +124,9 @@ fn flat_tiles_around_their_edges() {
 fn adaptive_row_blocks_around_their_edges() {
     fn check_types<V: Value, O: Offset>(device: &Device, items: usize) {
         let check = |lengths: &[usize]| {
-            check_spmv(
-                device,
-                &with_row_lengths::<V, O>(9000, lengths),
-                SpmvMethod::CsrAdaptive { block_size: None },
-                1.0,
-                0.5,
-            );
+            let a = with_row_lengths::<V, O>(9000, lengths);
+            check_spmv(device, &a, SpmvMethod::CsrAdaptive { block_size: None }, 1.0, 0.5);
+            check_spmv(device, &a, SpmvMethod::RowBlocks, 1.0, 0.5);
         };
         for edge in [items - 1, items, items + 1] {
             check(&[edge]);
@@ -143,6 +139,10 @@ fn adaptive_row_blocks_around_their_edges() {
             check(&vec![items / rows; rows]);
             // The rest of a row block is one row.
             check(&[vec![items / rows; rows], vec![items]].concat());
+            // Long rows among others that fill row blocks.
+            check(
+                &[vec![items / rows; rows + 1], vec![items / 2 + 1], vec![items / rows; rows + 2]].concat(),
+            );
         }
     }
     for DeviceUnderTest { device, .. } in kernel_devices() {
@@ -221,6 +221,30 @@ fn row_blocks_bound_their_rows() {
         let plan = device.upload(&a).expect("upload").plan_spmv(options).expect("plan");
         let info = plan.info().expect("info");
         assert!((3..=4).contains(&info.tiles), "{info}");
+    }
+}
+
+/// A long row is a row block, and those between them are cut where their nonzeros fill one.
+#[test]
+fn long_rows_are_row_blocks() {
+    let items = tile_len::<AdaptiveRows<f64, u32>>();
+    let long = [items / 2 + 1, items, 3 * items];
+    // Eight rows of a share of a few more than half the nonzeros of a row block.
+    let short = vec![items / 16 + 1; 16];
+    for DeviceUnderTest { device, .. } in kernel_devices() {
+        for (lengths, tiles) in [
+            (vec![3 * items; 5], 5),
+            ([&long[..], &[0, 0]].concat(), 4),
+            ([&long[..], &short, &long].concat(), 3 + 2 + 3),
+            ([&short[..3], &long, &[1, 0, 1], &long, &[0]].concat(), 1 + 3 + 1 + 3 + 1),
+        ] {
+            let a = with_row_lengths::<f64, u32>(4 * items, &lengths);
+            check_spmv(&device, &a, SpmvMethod::RowBlocks, 1.0, 0.5);
+            let options = SpmvOptions::default().with_method(SpmvMethod::RowBlocks);
+            let plan = device.upload(&a).expect("upload").plan_spmv(options).expect("plan");
+            let info = plan.info().expect("info");
+            assert!((tiles..=tiles + 1).contains(&info.tiles), "{lengths:?}: {info}");
+        }
     }
 }
 

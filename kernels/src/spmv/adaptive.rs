@@ -1,17 +1,16 @@
 //! SpMV by row blocks: CSR-Adaptive (Greathouse, Daga, "Efficient Sparse Matrix-Vector Multiplication on GPUs Using the
 //! CSR Storage Format", SC 2014, sections IV and V).
 //!
-//! The host cuts the rows into row blocks, consecutive rows whose nonzeros fit into shared memory together; a row that
+//! The rows are cut into row blocks, consecutive rows whose nonzeros fit into shared memory together; a row that
 //! does not fit is a row block of its own. A block of threads takes a row block, by a method that depends on its rows
 //! alone ([`RowBlockKind`]).
 use evenpath_simt::num_complex::Complex;
-use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Arithmetic, Global, Shared};
 
 use super::product::SpmvArguments;
 use crate::block::reduce::BlockReduce;
-use crate::block::search::partition_point;
 use crate::block::strided::{self, load_repeating};
-use crate::{GlobalPattern, Offset};
+use crate::Offset;
 
 /// Method that multiplies a row block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,44 +35,6 @@ impl RowBlockKind {
         } else {
             Self::Stream
         }
-    }
-}
-
-kernel! {
-    /// Cuts rows into row blocks of at most `share` + the longest row − 1 nonzeros, without the host: one thread per row
-    /// block. A row counts as a quarter of a nonzero, so that a block has at most four times as many rows as nonzeros of its
-    /// share, also where rows are empty. The block begins with the first row that begins at or after a multiple of `share`.
-    pub struct CutRowBlocks<O: Offset> {
-        /// The matrix.
-        pub pattern: GlobalPattern<O>,
-        /// Output: the first row of each row block, and the number of rows; `blocks` + 1.
-        pub block_rows: GlobalMut<u32>,
-        /// Row blocks.
-        pub blocks: u32,
-        /// Nonzeros and quarters of rows between the beginnings of row blocks.
-        pub share: u32,
-    }
-    shared: 0;
-    body: CutRowBlocks::cut_row_blocks;
-    entry: spmv_cut_row_blocks_{O} in spmv_plan: O in [u32, u64], 256 x 1;
-}
-
-/// Rows that count as one nonzero where [`CutRowBlocks`] cuts.
-pub const ROWS_PER_NONZERO: u64 = 4;
-
-impl<O: Offset> CutRowBlocks<O> {
-    #[device]
-    fn cut_row_blocks(self, _: Arena) {
-        let block = u64::from(thread::block()) * u64::from(thread::block_size()) + u64::from(thread::index());
-        if block > u64::from(self.blocks) {
-            return;
-        }
-        let start = ROWS_PER_NONZERO * block * u64::from(self.share);
-        let GlobalPattern { row_offsets, rows, .. } = self.pattern;
-        let position =
-            |row| ROWS_PER_NONZERO * row_offsets.load(row as usize).to_usize() as u64 + u64::from(row);
-        let first = partition_point(0, rows, |row| position(row) < start);
-        self.block_rows.store(block as usize, if block == u64::from(self.blocks) { rows } else { first });
     }
 }
 

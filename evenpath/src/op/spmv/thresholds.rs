@@ -34,7 +34,7 @@ thresholds! {
     SPARE_LANES: u32 = 4;
     /// Minimum accesses per lane of a mean row for doubling the lanes when all rows still run at once.
     SPARE_STEPS: f64 = 2.0;
-    /// Minimum mean row length for row blocks cut on the host, and maximum for narrow columns in cache.
+    /// Minimum mean row length for row blocks if some row is longer than half of one, and maximum for narrow columns in cache.
     ROW_BLOCK_MEAN: f64 = 12.0;
     /// Minimum nonzeros in hot columns for keeping their elements of x in shared memory; fewer do not pay for the copies and the
     /// second launch.

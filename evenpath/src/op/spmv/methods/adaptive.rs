@@ -14,14 +14,11 @@ use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
-use crate::op::spmv::strategy::{Request, Strategy, boxed};
+use crate::op::spmv::strategy::{Request, Strategy};
 use crate::op::spmv::thresholds::ROW_BLOCK_MEAN;
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
 use crate::{Offset, Scalar};
-
-/// Rows up to which a plan that chooses by itself has the host cut them: for a quarter of a million it takes a millisecond.
-const MOST_ROWS_OF_HOST: usize = 1 << 18;
 
 /// The method with row blocks that the host makes.
 pub(super) struct CsrAdaptiveMethod;
@@ -40,7 +37,7 @@ impl<V: Scalar, O: Offset> Strategy<V, O> for CsrAdaptiveMethod {
     }
 }
 
-/// The method with row blocks that the device makes, or the host where a row is long.
+/// The method with row blocks that the device makes.
 pub(super) struct RowBlocksMethod;
 
 impl<V: Scalar, O: Offset> Strategy<V, O> for RowBlocksMethod {
@@ -50,11 +47,7 @@ impl<V: Scalar, O: Offset> Strategy<V, O> for RowBlocksMethod {
 
     fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
         let (gathers, lengths) = (Gathers::of(matrix)?, Lengths::count(matrix)?);
-        let adaptive = match Adaptive::on_device(matrix, lengths, gathers)? {
-            Some(adaptive) => adaptive,
-            None => Adaptive::analyze(matrix, gathers, None)?,
-        };
-        Ok(Box::new(adaptive))
+        Ok(Box::new(Adaptive::on_device(matrix, lengths, gathers)?))
     }
 
     fn estimate(&self, features: &Features) -> Option<f64> {
@@ -67,7 +60,12 @@ impl<V: Scalar, O: Offset> Strategy<V, O> for RowBlocksMethod {
         matrix: &DeviceCsr<V, O>,
         features: &Features,
     ) -> Result<Option<Boxed<V, O>>, OpError> {
-        Ok(boxed(Adaptive::of_even_rows(matrix, features.lengths, features.gathers)?))
+        let lengths = features.lengths;
+        let limit = launcher(matrix).info().tile_items();
+        if lengths.longest > limit as u64 / 2 && lengths.mean < ROW_BLOCK_MEAN {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(Adaptive::on_device(matrix, lengths, features.gathers)?)))
     }
 }
 
@@ -105,34 +103,13 @@ impl<V: Scalar, O: Offset> Adaptive<V, O> {
         Ok(Self { launch, block_rows, kinds })
     }
 
-    /// Cuts the rows on the device; on the host, if there are not many, where a row is longer than half a row block. `None` if there
-    /// are many.
-    fn of_even_rows(
-        matrix: &DeviceCsr<V, O>,
-        lengths: Lengths,
-        gathers: Gathers,
-    ) -> Result<Option<Self>, OpError> {
-        match Self::on_device(matrix, lengths, gathers)? {
-            None if matrix.nrows() <= MOST_ROWS_OF_HOST && lengths.mean >= ROW_BLOCK_MEAN => {
-                Self::analyze(matrix, gathers, None).map(Some)
-            }
-            cut => Ok(cut),
-        }
-    }
-
-    /// Cuts the rows on the device, as [`RowBlocks::on_device`].
-    fn on_device(
-        matrix: &DeviceCsr<V, O>,
-        lengths: Lengths,
-        gathers: Gathers,
-    ) -> Result<Option<Self>, OpError> {
+    /// Cuts the rows on the device, as [`RowBlocks::cut`].
+    fn on_device(matrix: &DeviceCsr<V, O>, lengths: Lengths, gathers: Gathers) -> Result<Self, OpError> {
         let launcher = launcher(matrix);
         let limit = launcher.info().tile_items() as u32;
-        let Some(RowBlocks { block_rows }) = RowBlocks::on_device(matrix, lengths, limit)? else {
-            return Ok(None);
-        };
+        let RowBlocks { block_rows } = RowBlocks::cut(matrix, lengths, limit)?;
         let launch = gathers.divide(launcher.blocks(block_rows.len() - 1)?);
-        Ok(Some(Self { launch, block_rows, kinds: None }))
+        Ok(Self { launch, block_rows, kinds: None })
     }
 }
 

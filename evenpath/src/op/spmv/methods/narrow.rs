@@ -1,5 +1,5 @@
 use evenpath_kernels::spmv::{
-    CodedColumns, CutRowBlocks, EncodeColumns, NarrowBlocks, NarrowRows, SEGMENTS, ShareCodes,
+    CodedColumns, CutRowBlocks, EncodeColumns, ListRowBlocks, NarrowBlocks, NarrowRows, SEGMENTS, ShareCodes,
 };
 use evenpath_kernels::vector::Iota;
 use evenpath_simt::ScalarType;
@@ -195,7 +195,7 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
     if V::TYPE == ScalarType::F32 {
         kernels
     } else {
-        kernels.and::<CutRowBlocks<O>>().and::<NarrowBlocks<V, O>>()
+        kernels.and::<CutRowBlocks<O>>().and::<ListRowBlocks<O>>().and::<NarrowBlocks<V, O>>()
     }
 }
 

@@ -1,11 +1,12 @@
 //! Row blocks: consecutive rows that have few nonzeros together.
 
-use evenpath_kernels::spmv::{CutRowBlocks, ROWS_PER_NONZERO};
+use evenpath_kernels::spmv::{CutRowBlocks, ListRowBlocks, ROWS_PER_NONZERO};
 
 use crate::device::DeviceVec;
 use crate::format::DeviceCsr;
 use crate::op::spmv::lengths::Lengths;
 use crate::operand::OpError;
+use crate::sequence::sort::{self, SortOptions, index_bits};
 use crate::{Offset, Scalar};
 
 /// Consecutive rows that have few nonzeros together, or one row that has many.
@@ -15,46 +16,96 @@ pub(super) struct RowBlocks {
 }
 
 impl RowBlocks {
-    /// Row blocks of at most `limit` nonzeros, or one row: made by the device, or by the host where a row is longer than
-    /// half of the limit.
+    /// Cuts the rows on the device, into blocks of at most `limit` nonzeros, most of them at least half full, or one row. Waits for
+    /// the device if a row is longer than half of the limit.
     pub(super) fn cut<V: Scalar, O: Offset>(
         matrix: &DeviceCsr<V, O>,
         lengths: Lengths,
         limit: u32,
     ) -> Result<Self, OpError> {
-        if let Some(cut) = Self::on_device(matrix, lengths, limit)? {
-            return Ok(cut);
+        let longest = lengths.longest.max(1);
+        match u32::try_from(longest) {
+            Ok(longest) if longest <= limit / 2 => Self::of_short_rows(matrix, Cut::new(limit, longest)),
+            _ => Self::with_long_rows(matrix, Cut::beside_long_rows(matrix, lengths, limit)),
         }
-        let block_rows = cut_rows(&matrix.pattern().row_offsets.download()?, limit as usize);
-        Ok(Self { block_rows: matrix.device().upload(&block_rows)? })
     }
 
-    /// Cuts the rows on the device, into blocks of at most `limit` nonzeros that are at least half full. `None` if a row
-    /// is longer than half of the limit.
-    pub(super) fn on_device<V: Scalar, O: Offset>(
-        matrix: &DeviceCsr<V, O>,
-        lengths: Lengths,
-        limit: u32,
-    ) -> Result<Option<Self>, OpError> {
+    /// Cuts rows of which none is long.
+    fn of_short_rows<V: Scalar, O: Offset>(matrix: &DeviceCsr<V, O>, cut: Cut) -> Result<Self, OpError> {
         let device = matrix.device();
-        if lengths.longest > u64::from(limit / 2) {
-            return Ok(None);
-        }
-        let share = limit + 1 - (lengths.longest as u32).max(1);
-        let work = ROWS_PER_NONZERO * matrix.nnz() as u64 + matrix.nrows() as u64;
-        let blocks = work.div_ceil(ROWS_PER_NONZERO * u64::from(share)) as usize;
+        let blocks = cut.blocks(matrix);
         let launch = device.kernel().threads(blocks + 1)?;
         let mut block_rows = device.uninitialized(blocks + 1)?;
         let cut = CutRowBlocks {
             pattern: matrix.pattern().view(),
             block_rows: block_rows.as_global_mut(),
             blocks: blocks as u32,
-            share,
+            share: cut.share,
         };
         // SAFETY: there is one more row offset than rows, and one more element of `block_rows` than blocks, of which a
         // grid has fewer than 2³²; buffers are freed in the stream's order.
         unsafe { launch.launch(cut) }?;
-        Ok(Some(Self { block_rows }))
+        Ok(Self { block_rows })
+    }
+
+    /// Cuts rows of which some are alone.
+    fn with_long_rows<V: Scalar, O: Offset>(matrix: &DeviceCsr<V, O>, cut: Cut) -> Result<Self, OpError> {
+        let (device, rows) = (matrix.device(), matrix.nrows());
+        // A long row begins a block, and so does the row after it.
+        let long_rows = matrix.nnz() / (cut.most as usize + 1);
+        let capacity = (cut.blocks(matrix) + 2 * long_rows).min(rows) + 1;
+        let launch = device.kernel().threads(rows + 1)?;
+        let (mut starts, mut listed) = (device.uninitialized(capacity)?, device.zeros::<u64>(1)?);
+        let list = ListRowBlocks {
+            pattern: matrix.pattern().view(),
+            starts: starts.as_global_mut(),
+            listed: listed.as_global_mut(),
+            share: cut.share,
+            most: cut.most,
+        };
+        // SAFETY: there is one more row offset than rows, and an element of `starts` for each row that can begin a block and for the
+        // end; buffers are freed in the stream's order.
+        unsafe { launch.launch(list) }?;
+        let listed = listed.get(0)? as usize;
+        let bits = SortOptions::default().with_bits(0..index_bits(rows + 1));
+        Ok(Self { block_rows: sort::keys(&starts.slice(..listed)?, bits)? })
+    }
+}
+
+/// Sizes of row blocks.
+#[derive(Clone, Copy)]
+struct Cut {
+    /// Nonzeros and quarters of rows between the beginnings of row blocks.
+    share: u32,
+    /// Maximum number of nonzeros of a row that is not alone.
+    most: u32,
+}
+
+impl Cut {
+    /// The largest shares for which blocks of rows of at most `most` nonzeros have at most `limit`.
+    fn new(limit: u32, most: u32) -> Self {
+        Self { share: limit + 1 - most, most }
+    }
+
+    /// Has the rows alone that were counted as long, if that gives fewer blocks than only those of more than half the limit.
+    fn beside_long_rows<V: Scalar, O: Offset>(
+        matrix: &DeviceCsr<V, O>,
+        lengths: Lengths,
+        limit: u32,
+    ) -> Self {
+        let half = Self::new(limit, limit / 2);
+        if lengths.limit > half.most {
+            return half;
+        }
+        let counted = Self::new(limit, lengths.limit);
+        let alone = 2 * lengths.long.rows as usize;
+        if counted.blocks(matrix) + alone <= half.blocks(matrix) { counted } else { half }
+    }
+
+    /// Number of shares of a matrix.
+    fn blocks<V: Scalar, O: Offset>(self, matrix: &DeviceCsr<V, O>) -> usize {
+        let work = ROWS_PER_NONZERO * matrix.nnz() as u64 + matrix.nrows() as u64;
+        work.div_ceil(ROWS_PER_NONZERO * u64::from(self.share)) as usize
     }
 }
 
