@@ -24,12 +24,14 @@ use crate::{GlobalPattern, Offset};
 kernel! {
     /// c = α (AB) + β c for each nonzero c of a sparse matrix: one block per tile of row ends plus nonzeros. Its variants are
     /// the accesses to A and B: [`Packets`] where rows of A and columns of B are neighbors and begin at multiples of 16 bytes, and
-    /// `inner` is a multiple of as many elements; [`Elements`] elsewhere. All tiles have the same length.
+    /// `inner` is a multiple of as many elements; [`Elements`] elsewhere.
     pub struct Sddmm<T: Stored, O: Offset> {
         /// The positions of the nonzeros.
         pub pattern: GlobalPattern<O>,
         /// First row of each tile, and `rows` at the end.
         pub tile_rows: Global<u32>,
+        /// Row ends and nonzeros of a tile, at most threads × items.
+        pub tile_items: u32,
         /// Rows of A.
         pub a: DenseLines<T>,
         /// Columns of B.
@@ -93,7 +95,8 @@ impl<T: Stored, O: Offset> Sddmm<T, O> {
     #[device]
     fn multiply<P: Chunk, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let positions = Positions { rows: arena.take(BLOCK * ITEMS), columns: arena.take(BLOCK * ITEMS) };
-        let tile = PathTile::new(thread::block() as usize, BLOCK * ITEMS, self.tile_rows, self.pattern);
+        let tile =
+            PathTile::new(thread::block() as usize, self.tile_items as usize, self.tile_rows, self.pattern);
         self.find_positions::<BLOCK, ITEMS>(tile, positions);
         thread::barrier();
         self.multiply_runs::<P, BLOCK>(tile, positions);

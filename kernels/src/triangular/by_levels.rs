@@ -41,7 +41,7 @@ kernel! {
     entries: {
         triangular_solve_levels_{V}_{O} in triangular_{V}: V in [f32, f64], O in [u32, u64], 512 x 1;
         triangular_solve_levels_{V}_{O} in triangular_{V}:
-            V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 512 x 1;
+            (V, R) in [(Complex<f32> as c32, 0), (Complex<f64> as c64, 1)], O in [u32, u64], 512 x 1 resident R;
     }
 }
 

@@ -9,8 +9,17 @@ use crate::format::{DeviceCsr, DeviceDense, Layout};
 use crate::operand::Factor;
 use crate::{Offset, Storage, Value};
 
+/// Blocks of each multiprocessor among which a small matrix is divided.
+const BLOCKS: usize = 4;
+/// Minimum number of row ends and nonzeros of a tile.
+const MIN_TILE: usize = 64;
+
 /// Tiles of the nonzeros, the same for all types of A and B.
-pub(super) struct SddmmTiles(PathTiles);
+pub(super) struct SddmmTiles {
+    tiles: PathTiles,
+    /// Row ends and nonzeros of a tile.
+    items: u32,
+}
 
 /// A product as kernels take it. The shapes match, and all is on one device.
 pub(super) struct SddmmCall<'a, V: Value, T: Storage> {
@@ -24,13 +33,19 @@ pub(super) struct SddmmCall<'a, V: Value, T: Storage> {
 impl SddmmTiles {
     /// Divides a matrix on a device with kernels.
     pub(super) fn find<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, DeviceError> {
-        let (tiles, _) = PathTiles::find(matrix, matrix.device().kernel::<Sddmm<V, O>>())?;
-        Ok(Self(tiles))
+        let device = matrix.device();
+        let launcher = device.kernel::<Sddmm<V, O>>();
+        let work = matrix.nrows().saturating_add(matrix.nnz());
+        let most = launcher.info().tile_items();
+        let items = tile_items(work, device.properties().multiprocessors as usize, most);
+        let tiles = launcher.blocks(work.div_ceil(items))?.grid();
+        let rows = PathTiles::rows_of(device, matrix.pattern().view(), (tiles, items as u32))?;
+        Ok(Self { tiles: PathTiles { count: tiles, rows }, items: items as u32 })
     }
 
     /// Size in bytes of device memory.
     pub(super) fn bytes(&self) -> u64 {
-        self.0.bytes()
+        self.tiles.bytes()
     }
 
     /// Launches the product.
@@ -46,11 +61,12 @@ impl SddmmTiles {
         );
         let launcher =
             matrix.device().variant(if rows.is_packed && columns.is_packed { "Packets" } else { "Elements" });
-        let launch = launcher.blocks(self.0.count as usize)?;
+        let launch = launcher.blocks(self.tiles.count as usize)?;
         let inner = a.ncols() as u32;
         let kernel = Sddmm {
             pattern: matrix.pattern().view(),
-            tile_rows: self.0.rows.as_global(),
+            tile_rows: self.tiles.rows.as_global(),
+            tile_items: self.items,
             a: rows.view,
             b: columns.view,
             inner,
@@ -59,7 +75,7 @@ impl SddmmTiles {
             alpha: alpha.view(),
             beta: beta.view(),
         };
-        // SAFETY: the tiles are the matrix's, of the length that all instances have; there is a value per nonzero, A has the rows of the
+        // SAFETY: the tiles are the matrix's, and no longer than those of any instance; there is a value per nonzero, A has the rows of the
         // matrix and B its columns, and both have `inner` elements in each; factors are numbers or one element on this device;
         // buffers, of copies too, are freed in the stream's order.
         unsafe { launch.launch(kernel) }
@@ -109,11 +125,23 @@ impl<T: Storage> Lines<T> {
     }
 }
 
+/// Returns the length of tiles, at most `most`: shorter where there would be too few to keep the multiprocessors busy.
+fn tile_items(work: usize, multiprocessors: usize, most: usize) -> usize {
+    let share = work / (BLOCKS * multiprocessors).max(1);
+    share.min(most).next_power_of_two().clamp(MIN_TILE.min(most), most)
+}
+
 #[cfg(test)]
 mod tests {
     use evenpath_simt::kernel::Kernel;
 
     use super::*;
+
+    #[test]
+    fn tiles_of_small_matrices_are_shorter() {
+        let works = [0, 1000, 100_000, 132 * 4 * 600, 132 * 4 * 1024, 1 << 40];
+        assert_eq!(works.map(|work| tile_items(work, 132, 1024)), [64, 64, 256, 1024, 1024, 1024]);
+    }
 
     #[test]
     fn all_instances_have_the_same_tiles() {

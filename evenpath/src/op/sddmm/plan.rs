@@ -50,7 +50,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If there is too little memory for the plan (4 bytes per 1024 rows and nonzeros), the matrix is too large for a
+    /// If there is too little memory for the plan (4 bytes for each 64 to 1024 rows and nonzeros), the matrix is too large for a
     /// launch, or the device was lost.
     pub fn plan_sddmm(&self) -> Result<SddmmPlan<V, O>, OpError> {
         let start = self.device().record()?;
