@@ -30,7 +30,7 @@ pub enum SpmvDetails {
         /// Number of rows that have nonzeros.
         filled_rows: u32,
     },
-    /// `csr-adaptive`, and `row-blocks` made on the host.
+    /// `csr-adaptive`.
     RowBlocks {
         /// Number of row blocks of more rows than a block has warps.
         by_stream: u64,

@@ -74,7 +74,7 @@ struct Adaptive<V: Scalar, O: Offset> {
     launch: Launch<AdaptiveRows<V, O>>,
     /// First row of each row block, and the number of rows.
     block_rows: DeviceVec<u32>,
-    /// Counted where the host makes them.
+    /// Counted if the host makes them.
     kinds: Option<Kinds>,
 }
 
