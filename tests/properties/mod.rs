@@ -3,6 +3,7 @@
 
 mod assembly;
 mod complex;
+mod conjugate_gradients;
 mod entries;
 mod graph_algorithms;
 mod graphs;

@@ -17,6 +17,7 @@ use super::complex::{
     c32, c64, complex_cholesky_into, complex_lu_into, complex_scale, complex_solve, complex_spadd,
     complex_spgemm, complex_spmm, complex_spmv, complex_spmv_once, conjugate_transpose,
 };
+use super::conjugate_gradients::{cg_one_block, cg_residual};
 use super::entries::{
     diagonal, filter, filter_largest, map_values, reduce_columns, reduce_rows, scale_columns, scale_rows,
     softmax_rows, update_values,
@@ -31,8 +32,8 @@ use super::products::{
 };
 use super::semirings::{spgemm_masked_over, spgemm_over, spmm_over, spmv_over};
 use super::sequences::{
-    add_columns, argmin_into, axpby, cg_residual, column_dots, conjugate, divide_in_place, dot, dot_into,
-    fill, map, merge_keys, merge_pairs, min_into, multiply_elements, multiply_in_place, norm2, norm2_into,
+    add_columns, argmin_into, axpby, column_dots, conjugate, divide_in_place, dot, dot_into, fill, map,
+    merge_keys, merge_pairs, min_into, multiply_elements, multiply_in_place, norm2, norm2_into,
     reduce_by_keys, reduce_by_keys_into, scan, scan_by_keys, scan_by_offsets, scan_from, sort_keys,
     sort_keys_by_offsets, sort_pairs, sort_pairs_by_offsets, sum, sum_into, union_keys, union_pairs,
 };
@@ -240,6 +241,7 @@ fn on_sequences() -> Vec<Operation> {
         "extreme on the device", "`vector::min_into`, `max_into`, `norm_max_into`", min_into [f32 f64] [] true, true, true;
         "index of an extreme on the device", "`vector::argmin_into`, `argmax_into`", argmin_into [f32 f64] [] true, true, true;
         "step of conjugate gradients", "`CgSteps::update_residual`, `update_direction`", cg_residual [f32 f64] [] true, true, true;
+        "steps of conjugate gradients in one launch", "`CgSteps::run_in_one_block`", cg_one_block [f32 f64] [u32 u64] true, true, true;
         "vᵀx, vᴴx for columns v", "`DeviceDense::dots_into`, `dots_conjugated_into`", column_dots [f32 f64 c32 c64] [] true, true, true;
         "y + αΣ hv for columns v", "`DeviceDense::add_columns`", add_columns [f32 f64 c32 c64] [] true, true, true;
     }

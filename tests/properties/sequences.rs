@@ -1,7 +1,6 @@
 //! Primitives on sequences, and vectors.
 
 use bytemuck::Pod;
-use evenpath::cg::CgSteps;
 use evenpath::error::OpError;
 use evenpath::key::{Key, PairValue, Pairs, SortKey};
 use evenpath::operator::{Element, Operator};
@@ -364,19 +363,6 @@ pub(super) fn multiply_in_place<V: Scalar + OfReal>(device: &Device, uploaded: &
 
 pub(super) fn divide_in_place<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     in_place::<V>(device, uploaded, vector::divide_elements_in_place)
-}
-
-pub(super) fn cg_residual<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    let (device, x) = (device.clone(), upload(device, &numbers::<V>(ELEMENTS)));
-    let mut steps = CgSteps::new(&device, 1).expect("scalars");
-    steps.begin(V::from_f64(3.0), V::ONE, V::ZERO, V::ONE).expect("scalars");
-    uploaded();
-    Box::new(move || {
-        let mut r = device.uninitialized(ELEMENTS)?;
-        r.copy_from(&x)?;
-        steps.update_residual(0, (&x, &x), Some(&x), &mut r)?;
-        Ok(download(r))
-    })
 }
 
 /// A matrix of the elements, in three columns.
