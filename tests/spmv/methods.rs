@@ -245,6 +245,14 @@ fn long_rows_are_row_blocks() {
             let info = plan.info().expect("info");
             assert!((tiles..=tiles + 1).contains(&info.tiles), "{lengths:?}: {info}");
         }
+        // Rows of many times the mean are alone too, where that does not give more row blocks.
+        let apart = [vec![250], vec![4; 40]].concat().repeat(10);
+        let a = with_row_lengths::<f64, u32>(items, &[vec![4; 5 * items], apart, vec![items]].concat());
+        check_spmv(&device, &a, SpmvMethod::RowBlocks, 1.0, 0.5);
+        let options = SpmvOptions::default().with_method(SpmvMethod::RowBlocks);
+        let plan = device.upload(&a).expect("upload").plan_spmv(options).expect("plan");
+        let info = plan.info().expect("info");
+        assert!((20 + 20 + 1..=20 + 20 + 10).contains(&info.tiles), "{info}");
     }
 }
 

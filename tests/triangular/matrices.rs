@@ -74,6 +74,8 @@ pub(super) struct LongRows {
     rows: usize,
     /// Number of pieces.
     pub(super) pieces: usize,
+    /// Number of entries of a row beyond which it is long.
+    long: usize,
     /// Positions below the diagonal.
     entries: Vec<(usize, usize)>,
 }
@@ -90,17 +92,31 @@ impl LongRows {
             let len = len(row).min(row);
             (0..len).map(move |at| (row, at * row / len))
         };
-        Self { rows, pieces: 3 + 3 + 4, entries: (0..rows).flat_map(columns).collect() }
+        Self { rows, pieces: 3 + 3 + 4, long: piece, entries: (0..rows).flat_map(columns).collect() }
     }
 
     /// The lower triangle, and a diagonal.
     pub(super) fn lower<V: Value, O: Offset>(&self) -> Csr<V, O> {
-        with_entries(self.rows, self.entries.iter().copied())
+        self.with_large_sums(self.entries.iter().copied())
     }
 
     /// The same turned around, which is upper.
     pub(super) fn upper<V: Value, O: Offset>(&self) -> Csr<V, O> {
         let turned = |at: usize| self.rows - 1 - at;
-        with_entries(self.rows, self.entries.iter().map(|&(row, column)| (turned(row), turned(column))))
+        self.with_large_sums(self.entries.iter().map(|&(row, column)| (turned(row), turned(column))))
+    }
+
+    /// Sums of long rows count as much as their right-hand sides, so that another order of terms gives other bits.
+    fn with_large_sums<V: Value, O: Offset>(
+        &self,
+        entries: impl Iterator<Item = (usize, usize)>,
+    ) -> Csr<V, O> {
+        let mut a = with_entries::<V, O>(self.rows, entries);
+        let offsets: Vec<usize> = a.row_offsets().iter().map(|offset| offset.to_usize()).collect();
+        for bounds in offsets.windows(2).filter(|bounds| bounds[1] - bounds[0] > self.long) {
+            let len = V::from_f64((bounds[1] - bounds[0]) as f64);
+            a.values_mut()[bounds[0]..bounds[1]].iter_mut().for_each(|value| *value = *value * len);
+        }
+        a
     }
 }

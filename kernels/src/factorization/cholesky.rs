@@ -1,7 +1,7 @@
 use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, warp, Arena, Global};
 
-use super::rows::{shared_bytes, FactorRows, NeededRow, OwnRow};
+use super::rows::{shared_bytes, FactorRows, Meeting, NeededRow, OwnRow};
 use crate::triangular::Coefficient;
 use crate::Offset;
 
@@ -33,10 +33,17 @@ impl<V: Coefficient, O: Offset> FactorizeCholesky<V, O> {
         let Some(own) = self.rows.draw::<BLOCK>(arena) else { return };
         let begin = self.begins.load(own.row).to_usize();
         own.fill(|at| self.matrix.load(begin + at));
+        let bounds = |row| {
+            let (begin, diagonal) = self.rows.bounds(row);
+            NeededRow { begin, end: diagonal, diagonal }
+        };
         self.rows.for_each_needed(
             own,
-            |entry| self.needed(own, entry),
-            |entry, needed| self.compute(own, entry, needed),
+            bounds,
+            |entry| (0, entry),
+            |entry, needed| {
+                self.compute(own, entry, needed);
+            },
         );
         let mut squares = V::ZERO;
         let mut at = thread::lane() as usize;
@@ -57,31 +64,16 @@ impl<V: Coefficient, O: Offset> FactorizeCholesky<V, O> {
         self.rows.store(own, 0);
     }
 
-    /// Finds the row of an entry's column, and where it meets the warp's.
-    #[device]
-    fn needed(self, own: OwnRow<V>, entry: usize) -> NeededRow {
-        let (begin, diagonal) = self.rows.bounds(own.column(entry) as usize);
-        let meets = self.rows.meet(begin + thread::lane() as usize, diagonal, own, (0, entry));
-        NeededRow { begin, end: diagonal, diagonal, meets }
-    }
-
     /// Computes an entry below the diagonal: the inner product has every 32nd term in each lane, and then the sums of the lanes.
     #[device]
-    fn compute(self, own: OwnRow<V>, entry: usize, needed: NeededRow) {
-        let mut meets = needed.meets;
-        let mut at = needed.begin + thread::lane() as usize;
-        let (pivot, mut value) = self.rows.wait(needed, at, meets);
+    fn compute(self, own: OwnRow<V>, entry: usize, mut needed: Meeting<V>) {
+        let (pivot, mut value) = self.rows.wait(&mut needed);
         let mut product = V::ZERO;
-        let mut first = needed.begin;
         loop {
-            product += meets.map_or(V::ZERO, |met| value.conjugate() * own.value(met));
-            first += thread::WARP_SIZE as usize;
-            if first >= needed.end {
-                break;
-            }
-            at += thread::WARP_SIZE as usize;
-            meets = self.rows.meet(at, needed.end, own, (0, entry));
-            (_, value) = self.rows.wait(needed, at, meets);
+            product += needed.met.map_or(V::ZERO, |met| value.conjugate() * own.value(met));
+            let Some(following) = self.rows.following(own, needed, (0, entry)) else { break };
+            needed = following;
+            (_, value) = self.rows.wait(&mut needed);
         }
         let product = warp::reduce_add(product);
         if thread::lane() == 0 {

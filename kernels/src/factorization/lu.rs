@@ -1,7 +1,7 @@
 use evenpath_simt::num_complex::Complex;
 use evenpath_simt::{device, kernel, thread, warp, Arena, Global};
 
-use super::rows::{shared_bytes, FactorRows, NeededRow, OwnRow};
+use super::rows::{shared_bytes, FactorRows, Meeting, NeededRow, OwnRow};
 use crate::triangular::Coefficient;
 use crate::Offset;
 
@@ -37,51 +37,35 @@ impl<V: Coefficient, O: Offset> FactorizeLu<V, O> {
                 value
             }
         });
-        self.rows.for_each_needed(
-            own,
-            |entry| self.needed(own, entry),
-            |entry, needed| self.eliminate(own, entry, needed),
-        );
+        let bounds = |row| {
+            let (_, diagonal) = self.rows.bounds(row);
+            NeededRow { begin: diagonal + 1, end: self.rows.end(row), diagonal }
+        };
+        let range = |entry| (entry + 1, own.len);
+        self.rows.for_each_needed(own, bounds, range, |entry, needed| self.eliminate(own, entry, needed));
         if thread::lane() == 0 && own.value(own.below) == V::ZERO {
             self.rows.note_breakdown(own.row);
         }
         self.rows.store(own, own.below);
     }
 
-    /// Finds the row of an entry's column, and where it meets the warp's.
-    #[device]
-    fn needed(self, own: OwnRow<V>, entry: usize) -> NeededRow {
-        let row = own.column(entry) as usize;
-        let ((_, diagonal), end) = (self.rows.bounds(row), self.rows.end(row));
-        let begin = diagonal + 1;
-        let meets = self.rows.meet(begin + thread::lane() as usize, end, own, (entry + 1, own.len));
-        NeededRow { begin, end, diagonal, meets }
-    }
-
     /// Subtracts a multiple of the row of an entry's column, so that the entry would become zero; the multiple takes its place.
     #[device]
-    fn eliminate(self, own: OwnRow<V>, entry: usize, needed: NeededRow) {
-        let mut meets = needed.meets;
-        let mut at = needed.begin + thread::lane() as usize;
-        let (pivot, mut value) = self.rows.wait(needed, at, meets);
+    fn eliminate(self, own: OwnRow<V>, entry: usize, mut needed: Meeting<V>) {
+        let (pivot, mut value) = self.rows.wait(&mut needed);
         let factor = own.value(entry).divided_by(pivot);
         // All lanes have loaded the entry before one of them stores it.
         warp::sync(warp::FULL);
         if thread::lane() == 0 {
             own.set(entry, factor);
         }
-        let mut first = needed.begin;
         loop {
-            if let Some(met) = meets {
+            if let Some(met) = needed.met {
                 own.set(met, own.value(met) - factor * value);
             }
-            first += thread::WARP_SIZE as usize;
-            if first >= needed.end {
-                break;
-            }
-            at += thread::WARP_SIZE as usize;
-            meets = self.rows.meet(at, needed.end, own, (entry + 1, own.len));
-            (_, value) = self.rows.wait(needed, at, meets);
+            let Some(following) = self.rows.following(own, needed, (entry + 1, own.len)) else { break };
+            needed = following;
+            (_, value) = self.rows.wait(&mut needed);
         }
         warp::sync(warp::FULL);
     }

@@ -53,19 +53,37 @@ pub(super) struct OwnRow<V: Coefficient> {
     kept_values: Shared<V>,
 }
 
-/// A row that a warp's row needs, as far as no value counts.
+/// A row that a warp's row needs.
 #[derive(Clone, Copy)]
 pub(super) struct NeededRow {
     /// The first entry that counts, and the end of these, in the matrix.
     pub(super) begin: usize,
     pub(super) end: usize,
     pub(super) diagonal: usize,
-    /// Where this lane's first entry meets one of the warp's row.
-    pub(super) meets: Option<usize>,
+}
+
+/// Where entries of a needed row, one for each lane, meet the warp's row.
+#[derive(Clone, Copy)]
+pub(super) struct Meeting<V> {
+    needed: NeededRow,
+    /// The lane's entry in the matrix.
+    at: usize,
+    /// The entry of the warp's row with the same column.
+    pub(super) met: Option<usize>,
+    /// Words of the diagonal and of the lane's entry, as far as they were there.
+    pivot: V,
+    value: V,
 }
 
 impl NeededRow {
-    const NONE: Self = Self { begin: 0, end: 0, diagonal: 0, meets: None };
+    const NONE: Self = Self { begin: 0, end: 0, diagonal: 0 };
+
+    /// Returns that of another lane.
+    #[device]
+    fn of_lane(self, lane: u32) -> Self {
+        let shuffle = |place: usize| warp::shuffle(warp::FULL, place as u64, lane) as usize;
+        Self { begin: shuffle(self.begin), end: shuffle(self.end), diagonal: shuffle(self.diagonal) }
+    }
 }
 
 impl<V: Coefficient, O: Offset> FactorRows<V, O> {
@@ -101,24 +119,80 @@ impl<V: Coefficient, O: Offset> FactorRows<V, O> {
         (begin, begin + len as usize)
     }
 
-    /// Calls `take` for each entry below the diagonal, one after the other, with the row of its column that `find` returns. The next
-    /// row is looked up before the values of a row are waited for.
+    /// Calls `take` for each entry below the diagonal, one after the other, with where the row of its column meets the warp's. `bounds`
+    /// returns the entries of a row that count, and `range` those of the warp's row that they may meet.
+    ///
+    /// The lanes look up the rows of 32 entries at once. The columns of a row are loaded two entries ahead, and its values one ahead.
     #[device(track_caller)]
     pub(super) fn for_each_needed(
         self,
         own: OwnRow<V>,
-        find: impl Fn(usize) -> NeededRow,
-        take: impl Fn(usize, NeededRow),
+        bounds: impl Fn(usize) -> NeededRow,
+        range: impl Fn(usize) -> (usize, usize),
+        take: impl Fn(usize, Meeting<V>),
     ) {
-        let look_up = |entry| if entry < own.below { find(entry) } else { NeededRow::NONE };
-        let mut next = look_up(0);
+        let lane = thread::lane() as usize;
+        let mut looked_up = NeededRow::NONE;
+        let mut load = |entry: usize| {
+            if entry % thread::WARP_SIZE as usize == 0 {
+                let is_there = entry + lane < own.below;
+                looked_up =
+                    if is_there { bounds(own.column(entry + lane) as usize) } else { NeededRow::NONE };
+            }
+            let needed = looked_up.of_lane(entry as u32 % thread::WARP_SIZE);
+            (needed, self.column(needed, needed.begin + lane))
+        };
+        let look = |entry: usize, (needed, column): (NeededRow, u32)| {
+            self.look(own, (needed, needed.begin + lane, column), range(entry), V::ZERO)
+        };
+        let mut next = look(0, load(0));
+        let mut loaded = load(1);
         let mut entry = 0;
         while entry < own.below {
-            let needed = next;
-            next = look_up(entry + 1);
-            take(entry, needed);
+            let current = next;
+            let columns = loaded;
+            loaded = load(entry + 2);
+            next = look(entry + 1, columns);
+            take(entry, current);
             entry += 1;
         }
+    }
+
+    /// Loads the column of a needed row's entry, if it counts.
+    #[device(track_caller)]
+    fn column(self, needed: NeededRow, at: usize) -> u32 {
+        self.pattern.column_indices.load_if(at, at < needed.end)
+    }
+
+    /// Finds where a needed row's entry meets one of the warp's row in a range, and looks for its value. `pivot` has the words of the
+    /// diagonal, as far as they are there.
+    #[device(track_caller)]
+    fn look(
+        self,
+        own: OwnRow<V>,
+        (needed, at, column): (NeededRow, usize, u32),
+        (first, last): (usize, usize),
+        pivot: V,
+    ) -> Meeting<V> {
+        let met = if at < needed.end { own.find(column, first, last) } else { None };
+        let pivot = pivot.look_if(self.passed, needed.diagonal, needed.end > 0);
+        let value = V::ZERO.look_if(self.passed, at, met.is_some());
+        Meeting { needed, at, met, pivot, value }
+    }
+
+    /// Returns where the next 32 entries of a needed row meet the warp's row, or none after its last.
+    #[device(track_caller)]
+    pub(super) fn following(
+        self,
+        own: OwnRow<V>,
+        Meeting { needed, at, pivot, .. }: Meeting<V>,
+        range: (usize, usize),
+    ) -> Option<Meeting<V>> {
+        let at = at + thread::WARP_SIZE as usize;
+        if at - thread::lane() as usize >= needed.end {
+            return None;
+        }
+        Some(self.look(own, (needed, at, self.column(needed, at)), range, pivot))
     }
 
     /// Returns the end of a row.
@@ -127,31 +201,16 @@ impl<V: Coefficient, O: Offset> FactorRows<V, O> {
         self.pattern.row_offsets.load(row + 1).to_usize()
     }
 
-    /// Returns where an entry at `at`, if it is before `end`, meets one of `own` between `first` and `last`.
+    /// Waits for the diagonal of a needed row, and for this lane's entry unless it meets none. All lanes of a warp call it.
     #[device(track_caller)]
-    pub(super) fn meet(
-        self,
-        at: usize,
-        end: usize,
-        own: OwnRow<V>,
-        (first, last): (usize, usize),
-    ) -> Option<usize> {
-        if at >= end {
-            return None;
-        }
-        own.find(self.pattern.column_indices.load(at), first, last)
-    }
-
-    /// Waits for the diagonal of a needed row, and for this lane's entry at `at` unless it meets none. All lanes of a warp call it.
-    #[device(track_caller)]
-    pub(super) fn wait(self, needed: NeededRow, at: usize, meets: Option<usize>) -> (V, V) {
-        let (mut pivot, mut value) = (V::ZERO, V::ZERO);
+    pub(super) fn wait(self, meeting: &mut Meeting<V>) -> (V, V) {
         loop {
-            pivot = pivot.look_if(self.passed, needed.diagonal, true);
-            value = value.look_if(self.passed, at, meets.is_some());
-            let is_there = !pivot.is_none() && (meets.is_none() || !value.is_none());
+            let Meeting { needed, at, met, pivot, value } = *meeting;
+            meeting.pivot = pivot.look_if(self.passed, needed.diagonal, true);
+            meeting.value = value.look_if(self.passed, at, met.is_some());
+            let is_there = !meeting.pivot.is_none() && (met.is_none() || !meeting.value.is_none());
             if warp::all(warp::FULL, is_there) {
-                return (pivot.of_words(), value.of_words());
+                return (meeting.pivot.of_words(), meeting.value.of_words());
             }
             thread::spin_hint();
         }
