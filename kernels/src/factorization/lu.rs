@@ -19,9 +19,9 @@ kernel! {
     shared: shared_bytes::<V>(BLOCK);
     body: FactorizeLu::factorize::<BLOCK>;
     entries: {
-        factorization_lu_{V}_{O} in factorization_{V}: V in [f32, f64], O in [u32, u64], 128 x 1;
+        factorization_lu_{V}_{O} in factorization_{V}: V in [f32, f64], O in [u32, u64], 128 x 1 resident 5;
         factorization_lu_{V}_{O} in factorization_{V}:
-            V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 128 x 1 resident 6;
+            V in [Complex<f32> as c32, Complex<f64> as c64], O in [u32, u64], 128 x 1 resident 4;
     }
 }
 
