@@ -33,7 +33,7 @@ impl<V: Value> DistributedCsr<V> {
     /// If `factors` are not divided like the rows, or rows are cut between ranks; then nothing is written. If there is too little memory, or
     /// the device was lost.
     pub fn scale_rows(&self, factors: &DistributedVec<V>) -> Result<()> {
-        factors.check_operand("the factors", self.rank(), self.row_partition())?;
+        factors.check_operand("the vector of factors", self.rank(), self.row_partition())?;
         self.check_whole_rows("A")?;
         let (device, parts) = (self.rank().device(), self.non_local_parts());
         let mut of_boundary = device.uninitialized(parts.rows.len())?;
@@ -51,7 +51,7 @@ impl<V: Value> DistributedCsr<V> {
     /// If `factors` are not divided like the columns, or rows are cut between ranks; then nothing is written. If there is too little
     /// memory, or a rank failed.
     pub fn scale_columns(&self, factors: &DistributedVec<V>) -> Result<()> {
-        factors.check_operand("the factors", self.rank(), self.col_partition())?;
+        factors.check_operand("the vector of factors", self.rank(), self.col_partition())?;
         self.check_whole_rows("A")?;
         let own = factors.local();
         let mut exchange = HaloExchange::new(self.rank(), self.shared_halo(), own.len(), 1, false)?;

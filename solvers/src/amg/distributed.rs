@@ -192,6 +192,11 @@ fn check<V: Value>(a: &DistributedCsr<V>, options: &AmgOptions) -> Result<()> {
         let (operand, found, needed) = ("the columns", found.to_string(), needed.to_string());
         return Err(RankError::PartitionMismatch { operand, found, needed }.into());
     }
+    options.check(rows as usize)?;
     options.check_over_ranks()?;
-    needed.boundaries().iter().try_for_each(|&boundary| options.check(boundary as usize))
+    if needed.boundaries().iter().all(|boundary| boundary.is_multiple_of(options.block_size as u64)) {
+        return Ok(());
+    }
+    let (option, value) = ("block_size", options.block_size.to_string());
+    Err(Error::Option { option, value, needed: "a divisor of the number of rows of each rank" })
 }
