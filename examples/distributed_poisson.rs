@@ -13,6 +13,7 @@ mod support;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use evenpath::spmv::SpmvOptions;
 use evenpath::vector;
 use evenpath_distributed::generate::Stencil;
 use evenpath_distributed::{DistributedCsr, DistributedSpmvPlan, Rank};
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
 fn poisson(rank: &Rank, side: u32) -> Result<bool, BoxedError> {
     let grid = Stencil::seven_point(side);
     let a = DistributedCsr::from_fn(rank, grid.nrows(), grid.nrows(), |row, entries| grid.row(row, entries))?;
-    let plan = a.plan_spmv(Default::default())?;
+    let plan = a.plan_spmv(SpmvOptions::default())?;
 
     let start = Instant::now();
     // Small cubes have levels over ranks too.
@@ -70,7 +71,10 @@ fn solve(
     let report = Cg::new(&operator, multigrid, options)?.solve(&b, &mut x)?;
     if rank.index() == 0 {
         let ms = report.times.total.as_secs_f64() * 1e3;
-        println!("multigrid of {name}: {} steps in {ms:.1} ms, residual {:.2e}", report.steps, report.residual);
+        println!(
+            "multigrid of {name}: {} steps in {ms:.1} ms, residual {:.2e}",
+            report.steps, report.residual
+        );
     }
     let norm = operator.norm_over_ranks(vector::norm2(&b)?)?;
     plan.run_local(-1.0, &x, 1.0, &mut b)?;

@@ -3,6 +3,7 @@
 // Products of small integers are exact.
 #![allow(clippy::float_cmp)]
 
+use evenpath::spmv::SpmvOptions;
 use evenpath::{Csr, Value};
 use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, Rank, Result, RowPartition};
 use proptest::prelude::*;
@@ -69,7 +70,7 @@ fn block(rank: &Rank) -> Result<Csr<f64>> {
 fn blocks_of_ranks_are_on_the_diagonal() {
     needs!("cpu", "simulated");
     for mut cluster in [on_cpu(4), simulated(4), on_cpu(1)] {
-        let blocks = cluster.run(|rank| block(rank)).unwrap();
+        let blocks = cluster.run(block).unwrap();
         let expected = Csr::block_diagonal(&blocks.iter().collect::<Vec<_>>()).unwrap();
         let expected: Csr<f64, u64> = expected.try_into_offsets().unwrap();
         let found = cluster.run(|rank| {
@@ -79,7 +80,7 @@ fn blocks_of_ranks_are_on_the_diagonal() {
             // Products use it as any other.
             let x = DistributedVec::from_fn(rank, a.col_partition(), number)?;
             let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-            a.plan_spmv(Default::default())?.run(1.0, &x, 0.0, &mut y)?;
+            a.plan_spmv(SpmvOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
             Ok::<_, Error>((a.all_gather()?, y.gather(0)?))
         });
         let x: Vec<f64> = (0..expected.ncols() as u64).map(number).collect();

@@ -137,7 +137,8 @@ fn poisson_over_ranks_takes_fewer_steps_by_the_whole_matrix() {
         let text = passes("distributed_poisson", &arguments);
         let steps = |name: &str| {
             let line = text.lines().find(|line| line.starts_with(&format!("multigrid of {name}")));
-            let number = line.and_then(|line| line.split(": ").nth(1)).and_then(|rest| rest.split(' ').next());
+            let number =
+                line.and_then(|line| line.split(": ").nth(1)).and_then(|rest| rest.split(' ').next());
             number.expect("a number").parse::<usize>().expect("a number")
         };
         let (whole, parts) = (steps("the whole matrix"), steps("each rank's own part"));

@@ -41,7 +41,7 @@ pub(super) fn build<V: Value, M: LevelMatrix<V>>(
     seeds: &Seeds<V>,
     stopwatch: &mut Stopwatch,
 ) -> Result<Built<V, M>> {
-    let (mut levels, mut transfers): (Vec<Level<V, M>>, Vec<Transfer<V, M>>) = (Vec::new(), Vec::new());
+    let (mut levels, mut transfers): (Vec<Level<V, M>>, _) = (Vec::new(), Vec::new());
     // The user's values may change, ours stay.
     let (mut a, mut bound) = (a.copy()?, bound.map(copied).transpose()?);
     let mut near_null = near_null.iter().map(|vector| copied(vector)).collect::<Result<Vec<_>>>()?;

@@ -21,13 +21,15 @@ use crate::error::{Error, Result, check_len, check_square};
 /// [`DistributedOperator`](crate::DistributedOperator) whose steps hardly depend on the number of ranks.
 ///
 /// Each rank aggregates its own nodes, and no aggregate reaches over two ranks. Everything else is that of the whole matrix:
-/// prolongations, coarse matrices, smoothers and spectral radii. A level of few rows is gathered on every rank
-/// ([`AmgOptions::with_max_gathered`]), which runs the rest of the cycle by itself as [`SmoothedAggregation`](crate::SmoothedAggregation).
-/// On one rank the levels have the sizes of the one on a device.
+/// prolongations, coarse matrices, smoothers and spectral radii. Couplings of two ranks count as strong where a prolongation is
+/// [filtered](AmgOptions::with_filtered_prolongation). On one rank the levels have the sizes of those on a device.
 ///
-/// A cycle exchanges the halo of a level about six times with the default smoother, and gathers one vector. The set-up multiplies matrices
-/// over ranks, through host memory. Cycles are [V](crate::AmgCycle::V) or [W](crate::AmgCycle::W), which visits the gathered levels once for
-/// each visit of the level above; smoothers are [Jacobi](crate::AmgSmoother::Jacobi) and [Chebyshev](crate::AmgSmoother::Chebyshev).
+/// A level of few rows is gathered on every rank ([`AmgOptions::with_max_gathered`]), which runs the rest of the cycle by itself as
+/// [`SmoothedAggregation`](crate::SmoothedAggregation). A V-cycle with the default smoother exchanges six halos for each level above that one,
+/// and gathers one vector. The set-up multiplies matrices over ranks, through host memory.
+///
+/// Cycles are [V](crate::AmgCycle::V) or [W](crate::AmgCycle::W), which visits the gathered levels once for each visit of the level above.
+/// Smoothers are [Jacobi](crate::AmgSmoother::Jacobi) and [Chebyshev](crate::AmgSmoother::Chebyshev).
 ///
 /// All operations but [`info`](Self::info) are collective: every rank calls them in the same order. With the same partitions, options and
 /// devices the bits are the same in every run. The devices of all ranks should be of one kind: each rank computes the gathered levels, and

@@ -1,5 +1,6 @@
 //! Matrices of levels over ranks.
 
+use evenpath::spmv::SpmvOptions;
 use evenpath::{DeviceCsr, DeviceSlice, Value};
 use evenpath_distributed::{DistributedCsr, DistributedSpgemmOptions, DistributedSpmvPlan, DistributedVec};
 
@@ -64,7 +65,7 @@ impl<V: Value> LevelMatrix<V> for DistributedCsr<V> {
     }
 
     fn plan_spmv(&self) -> Result<DistributedSpmvPlan<V>> {
-        Ok(self.plan_spmv(Default::default())?)
+        Ok(self.plan_spmv(SpmvOptions::default())?)
     }
 
     fn spmv(&self) -> Result<DistributedSpmvPlan<V>> {
