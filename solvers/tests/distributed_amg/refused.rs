@@ -1,7 +1,5 @@
 //! Matrices, options and operands that are refused, and ranks that fail.
 
-use std::time::{Duration, Instant};
-
 use evenpath::device::SimulatedOptions;
 use evenpath::{Csr, Device};
 use evenpath_distributed::{Cluster, DistributedCsr, Rank, RowPartition};
@@ -119,7 +117,7 @@ fn a_device_that_fails_is_an_error_on_all_ranks() {
     let simulated =
         || Device::simulated(SimulatedOptions::default().with_memory_bytes(64 << 20).with_threads(1));
     let devices = [simulated(), simulated()];
-    let mut cluster = Cluster::local(devices.clone()).unwrap().with_timeout(Duration::from_secs(20));
+    let mut cluster = Cluster::local(devices.clone()).unwrap();
     let a = poisson::<f64>(&[8, 6], &[1.0, 0.01]);
     let options = AmgOptions::default().with_max_coarse(4).with_max_gathered(14).with_strength(0.1);
     let mut run = || {
@@ -134,7 +132,6 @@ fn a_device_that_fails_is_an_error_on_all_ranks() {
     let mut failures = 0;
     for calls in (0..).step_by(STRIDE) {
         devices[1].inject_failure(Some(calls));
-        let start = Instant::now();
         let results = run();
         let is_over = devices[1].injected_failure().is_some();
         devices[1].inject_failure(None);
@@ -146,8 +143,9 @@ fn a_device_that_fails_is_an_error_on_all_ranks() {
         let messages = results.into_iter().map(|result| result.unwrap_err().to_string());
         let messages: Vec<String> = messages.collect();
         assert!(messages[1].contains("failed on request"), "call {calls}: {messages:?}");
-        assert!(messages[0].starts_with("rank 1 failed: "), "call {calls}: {messages:?}");
-        assert!(start.elapsed() < Duration::from_secs(15), "call {calls}: {:?}", start.elapsed());
+        // The other rank is told, and does not wait for its timeout.
+        let is_told = messages[0].starts_with("rank 1 failed: ") && messages[0].contains("failed on request");
+        assert!(is_told, "call {calls}: {messages:?}");
     }
     assert!(failures >= 10, "{failures} failures");
 }
