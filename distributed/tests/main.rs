@@ -19,6 +19,7 @@ mod market;
 mod matrices;
 #[cfg(feature = "mpi")]
 mod mpi;
+mod parts;
 mod products;
 mod programs;
 mod tcp;

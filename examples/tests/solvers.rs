@@ -131,6 +131,22 @@ fn poisson_takes_few_steps_at_every_size() {
 }
 
 #[test]
+fn poisson_over_ranks_takes_fewer_steps_by_the_whole_matrix() {
+    for (device, ranks, side) in [("cpu", "1", "5"), ("cpu", "4", "16"), ("simulated", "2", "5")] {
+        let arguments = ["--device", device, "--ranks", ranks, "--side", side];
+        let text = passes("distributed_poisson", &arguments);
+        let steps = |name: &str| {
+            let line = text.lines().find(|line| line.starts_with(&format!("multigrid of {name}")));
+            let number =
+                line.and_then(|line| line.split(": ").nth(1)).and_then(|rest| rest.split(' ').next());
+            number.expect("a number").parse::<usize>().expect("a number")
+        };
+        let (whole, parts) = (steps("the whole matrix"), steps("each rank's own part"));
+        assert!(whole <= 12 && (ranks == "1" || whole < parts), "{text}");
+    }
+}
+
+#[test]
 fn direct_solves_and_refuses_singular_matrices() {
     for device in ["cpu", "simulated"] {
         let text = passes("direct", &["--device", device, "stencil5:8"]);

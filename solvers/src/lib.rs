@@ -43,6 +43,8 @@ mod single_precision;
 mod vectors;
 mod work;
 
+#[cfg(feature = "distributed")]
+pub use amg::DistributedSmoothedAggregation;
 pub use amg::{
     AmgCycle, AmgInfo, AmgLevel, AmgLevelInfo, AmgOptions, AmgSetUpMs, AmgSmoother, SmoothedAggregation,
 };

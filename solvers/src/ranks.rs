@@ -8,8 +8,9 @@ use crate::error::Result;
 
 /// A matrix over ranks as an operator. Each rank makes one, and calls the same solver with its parts of b and x.
 ///
-/// A preconditioner works on the rank's part alone: one of the rank's [local](evenpath_distributed::DistributedCsr::local) matrix is block
-/// Jacobi with a block for each rank, whatever it does within, multigrid too.
+/// [`DistributedSmoothedAggregation`](crate::DistributedSmoothedAggregation) is a preconditioner of the whole matrix. Others work on the rank's
+/// part alone: one of the rank's [local](evenpath_distributed::DistributedCsr::local) matrix is block Jacobi with a block for each rank,
+/// whatever it does within, multigrid too.
 ///
 /// All ranks stop in the same step, because they compute with the same sums.
 ///

@@ -6,6 +6,8 @@ mod amg;
 mod cg;
 mod complex;
 mod direct;
+#[cfg(feature = "distributed")]
+mod distributed_amg;
 mod eigenvalues;
 mod injected_failures;
 mod least_squares;

@@ -6,6 +6,7 @@ mod divide;
 mod market;
 mod market_writer;
 mod matrix;
+mod parts;
 mod travel;
 
 pub use matrix::DistributedCsr;

@@ -8,7 +8,7 @@ use evenpath::{Csr, Value};
 use super::matrix::DistributedCsr;
 use crate::RowPartition;
 use crate::error::{Error, Result};
-use crate::rows::{assemble, redistribute};
+use crate::rows::{RowBlock, assemble, redistribute};
 
 impl<V: Value> DistributedCsr<V> {
     /// Returns the whole matrix on rank `root`, `None` on the others. A collective operation.
@@ -18,18 +18,43 @@ impl<V: Value> DistributedCsr<V> {
     /// If the rank does not exist, the matrix exceeds the size limits of a [`Csr`], the host has too little
     /// memory, or a rank failed.
     pub fn gather(&self, root: usize) -> Result<Option<Csr<V, u64>>> {
+        self.check_gathered_size()?;
+        let all = RowPartition::all_on(root, self.nrows(), self.rank.size())?;
+        let block = redistribute(&self.rank, &self.download()?, &self.rows, &all)?;
+        if self.rank.index() != root {
+            return Ok(None);
+        }
+        Ok(Some(block.to_csr(self.ncols() as usize)?))
+    }
+
+    /// Returns the whole matrix on all ranks. A collective operation.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`gather`](Self::gather).
+    pub fn all_gather(&self) -> Result<Csr<V, u64>> {
+        self.check_gathered_size()?;
+        let own = self.download()?;
+        let ends: Vec<u64> = own.row_offsets()[1..].iter().map(|&end| end as u64).collect();
+        let all_ends = self.rank.all_gather(&ends)?;
+        let (columns, values) = (self.rank.all_gather(own.columns())?, self.rank.all_gather(own.values())?);
+        let mut row_offsets = vec![0];
+        for ends in all_ends {
+            let before = row_offsets[row_offsets.len() - 1];
+            row_offsets.extend(ends.into_iter().map(|end| before + end as usize));
+        }
+        RowBlock::new(row_offsets, columns.concat(), values.concat())?.to_csr(self.ncols() as usize)
+    }
+
+    /// Returns an error if one rank cannot have the whole matrix.
+    fn check_gathered_size(&self) -> Result<()> {
         let (rows, cols, limit) = (self.nrows(), self.ncols(), MAX_DIMENSION as u64);
         for (what, found) in [("rows of a gathered matrix", rows), ("columns of a gathered matrix", cols)] {
             if found > limit {
                 return Err(Error::TooLarge { what, found, limit });
             }
         }
-        let all = RowPartition::all_on(root, rows, self.rank.size())?;
-        let block = redistribute(&self.rank, &self.download()?, &self.rows, &all)?;
-        if self.rank.index() != root {
-            return Ok(None);
-        }
-        Ok(Some(block.to_csr(cols as usize)?))
+        Ok(())
     }
 
     /// Returns the same matrix with other partitions. A collective operation.

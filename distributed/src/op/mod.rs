@@ -5,6 +5,7 @@ mod hisparse;
 mod info;
 mod panels;
 mod run;
+mod scale;
 mod spadd;
 mod spgemm;
 mod spmm;

@@ -29,6 +29,9 @@ pub(super) fn aggregate<V: Value>(
     priorities: &DeviceSlice<f64>,
 ) -> Result<DeviceCsr<V>> {
     let (device, nodes) = (strong.device(), strong.nrows());
+    if nodes == 0 {
+        return Ok(DeviceCsr::identity(device, 0)?);
+    }
     let graph = with_ones(strong)?;
     let states = independent_set(&graph, &priorities.slice(..nodes)?)?;
     let (root_offsets, _, root_states) =
@@ -196,7 +199,7 @@ mod tests {
                 Csr::from_triplets(nodes, nodes, entries.map(|(row, column)| (row, column, 1.0))).unwrap();
             for under_test in devices() {
                 let device = &under_test.device;
-                let priorities = Seeds::<f32>::new(device, nodes + 3).unwrap().priorities;
+                let priorities = Seeds::<f32>::new(device, 0, nodes + 3).unwrap().priorities;
                 let (expected, count) = by_hand(&neighbors, &priorities.download().unwrap());
                 let found = aggregate(&device.upload(&graph).unwrap(), &priorities).unwrap();
                 assert_eq!(found.shape(), (nodes, count), "{device}");

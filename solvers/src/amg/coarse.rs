@@ -6,11 +6,23 @@ use evenpath::{Csr, DeviceCsr, DeviceSlice, Value};
 use crate::error::{Error, Result};
 use crate::scalars::epsilon;
 
+/// Solution on the coarsest level, or on that from which another hierarchy continues.
+pub(super) trait Solve<V: Value>: Send + Sync {
+    /// x ≈ A⁻¹b, from zero.
+    fn solve(&self, b: &DeviceSlice<V>, x: &mut DeviceSlice<V>) -> Result<()>;
+}
+
+impl<V: Value> Solve<V> for Coarse<V> {
+    fn solve(&self, b: &DeviceSlice<V>, x: &mut DeviceSlice<V>) -> Result<()> {
+        Ok(self.plan.run(V::ONE, b, V::ZERO, x)?)
+    }
+}
+
 /// The dense inverse of a coarsest matrix, computed on the host, and applied on the device as a product. For a singular matrix, it
 /// inverts the largest part that is regular.
 pub(super) struct Coarse<V: Value> {
     inverse: DeviceCsr<V>,
-    pub(super) plan: SpmvPlan<V>,
+    plan: SpmvPlan<V>,
 }
 
 impl<V: Value> Coarse<V> {

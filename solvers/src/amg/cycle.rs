@@ -2,20 +2,21 @@
 
 use evenpath::{Device, DeviceSlice, DeviceVec, Value, vector};
 
-use super::coarse::Coarse;
+use super::coarse::Solve;
 use super::krylov::Krylov;
 use super::level::Level;
+use super::matrix::{LevelMatrix, Product};
 use super::options::AmgCycle;
 use super::transfer::Transfer;
 use crate::error::Result;
 use crate::vectors::axpby;
 
 /// Levels and what connects them: a transfer for each but the last.
-pub(super) struct Hierarchy<V: Value> {
-    pub(super) levels: Vec<Level<V>>,
-    pub(super) transfers: Vec<Transfer<V>>,
-    /// The inverse of the last matrix, if it is small.
-    pub(super) coarse: Option<Coarse<V>>,
+pub(super) struct Hierarchy<V: Value, M: LevelMatrix<V>, C> {
+    pub(super) levels: Vec<Level<V, M>>,
+    pub(super) transfers: Vec<Transfer<V, M>>,
+    /// The solver of the last level, if it is small.
+    pub(super) coarse: Option<C>,
 }
 
 /// Vectors of a level.
@@ -38,13 +39,13 @@ enum Guess {
     Given,
 }
 
-impl<V: Value> Hierarchy<V> {
+impl<V: Value, M: LevelMatrix<V>, C: Solve<V>> Hierarchy<V, M, C> {
     /// Allocates the vectors of the levels.
     pub(super) fn work(&self, device: &Device, cycle: AmgCycle) -> Result<Vec<Work<V>>> {
         let zeros = |len: usize| device.zeros(len);
-        let of_level = |at: usize, level: &Level<V>| -> Result<Work<V>> {
-            let rows = level.a.nrows();
-            let coarse_rows = self.levels.get(at + 1).map_or(0, |next| next.a.nrows());
+        let of_level = |at: usize, level: &Level<V, M>| -> Result<Work<V>> {
+            let rows = level.len();
+            let coarse_rows = self.levels.get(at + 1).map_or(0, Level::len);
             let krylov = match cycle {
                 AmgCycle::K { steps } if at + 1 < self.transfers.len() => {
                     Some(Krylov::new(device, coarse_rows, steps)?)
@@ -114,12 +115,12 @@ impl<V: Value> Hierarchy<V> {
 
     fn solve_coarsest(
         &self,
-        level: &Level<V>,
+        level: &Level<V, M>,
         work: &mut Work<V>,
         (b, x): (&DeviceSlice<V>, &mut DeviceSlice<V>),
     ) -> Result<()> {
         if let Some(coarse) = &self.coarse {
-            return Ok(coarse.plan.run(V::ONE, b, V::ZERO, x)?);
+            return coarse.solve(b, x);
         }
         work.set_residual(level, b, x, Guess::Zero)?;
         work.smooth(level, x, Guess::Zero)
@@ -128,9 +129,9 @@ impl<V: Value> Hierarchy<V> {
 
 impl<V: Value> Work<V> {
     /// r = b − Ax.
-    fn set_residual(
+    fn set_residual<M: LevelMatrix<V>>(
         &mut self,
-        level: &Level<V>,
+        level: &Level<V, M>,
         b: &DeviceSlice<V>,
         x: &DeviceSlice<V>,
         guess: Guess,
@@ -143,11 +144,16 @@ impl<V: Value> Work<V> {
     }
 
     /// Runs the smoother on x, whose residual is there. The residual then lacks the last direction.
-    fn smooth(&mut self, level: &Level<V>, x: &mut DeviceSlice<V>, guess: Guess) -> Result<()> {
+    fn smooth<M: LevelMatrix<V>>(
+        &mut self,
+        level: &Level<V, M>,
+        x: &mut DeviceSlice<V>,
+        guess: Guess,
+    ) -> Result<()> {
         let Self { residual, direction, scaled, .. } = self;
         for (at, step) in level.smoother.steps.iter().enumerate() {
             if at > 0 {
-                level.plan.run(-V::ONE, &*direction, V::ONE, residual)?;
+                level.plan.run(-V::ONE, direction, V::ONE, residual)?;
             }
             level.smoother.apply(&level.analysis.inverse_diagonal, residual, scaled)?;
             axpby(step.step, scaled, step.momentum, direction)?;

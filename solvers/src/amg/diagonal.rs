@@ -1,7 +1,8 @@
 //! Reciprocals of diagonals.
 
-use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Value, vector, vector::Map};
+use evenpath::{DeviceSlice, DeviceVec, Value, vector, vector::Map};
 
+use super::matrix::LevelMatrix;
 use crate::error::{Error, Result};
 use crate::scalars::epsilon;
 use crate::vectors::copied;
@@ -10,12 +11,14 @@ use crate::vectors::copied;
 ///
 /// # Errors
 ///
-/// If an entry of the diagonal is missing or not positive.
-pub(super) fn inverse_diagonal<V: Value>(a: &DeviceCsr<V>) -> Result<DeviceVec<V>> {
-    let mut diagonal = a.diagonal()?;
-    if vector::min(&diagonal)? <= V::ZERO
-        && let Some(row) = diagonal.download()?.iter().position(|&entry| entry <= V::ZERO)
-    {
+/// If an entry of the diagonal is missing or not positive: the first such row of all ranks.
+pub(super) fn inverse_diagonal<V: Value, M: LevelMatrix<V>>(a: &M) -> Result<DeviceVec<V>> {
+    let mut diagonal = a.local().diagonal()?;
+    let mut refused = None;
+    if vector::min(&diagonal)? <= V::ZERO {
+        refused = diagonal.download()?.iter().position(|&entry| entry <= V::ZERO);
+    }
+    if let Some(row) = a.first_row(refused)? {
         return Err(Error::Diagonal { row, needed: "positive" });
     }
     vector::map(Map::Reciprocal, &mut diagonal)?;
@@ -24,11 +27,11 @@ pub(super) fn inverse_diagonal<V: Value>(a: &DeviceCsr<V>) -> Result<DeviceVec<V
 
 /// The reciprocals of the diagonal of a coarser matrix; zero where an entry is nothing but rounding, or not positive. Such a row
 /// belongs to a coarse vector that A maps to zero. `bound` has numbers that the entries would have without cancellation.
-pub(super) fn inverse_coarse_diagonal<V: Value>(
-    a: &DeviceCsr<V>,
+pub(super) fn inverse_coarse_diagonal<V: Value, M: LevelMatrix<V>>(
+    a: &M,
     bound: &DeviceSlice<V>,
 ) -> Result<DeviceVec<V>> {
-    let diagonal = a.diagonal()?;
+    let diagonal = a.local().diagonal()?;
     reciprocals_above(&diagonal, bound, 1e3 * epsilon::<V>())
 }
 

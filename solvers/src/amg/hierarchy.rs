@@ -2,24 +2,20 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use evenpath::spadd::Elementwise;
-use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Value, vector};
+use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Value};
 
-use super::aggregate::aggregate;
+use super::build::{Built, build};
 use super::coarse::Coarse;
 use super::cycle::{Hierarchy, Work};
-use super::filtered::Filtered;
 use super::info::{AmgInfo, AmgLevelInfo, Part, Stopwatch};
-use super::level::{AmgLevel, Analysis, Level};
+use super::level::AmgLevel;
+use super::matrix::LevelMatrix;
+use super::near_null::{check_near_null, constants};
 use super::options::{AmgCycle, AmgOptions};
-use super::prolongation::Prolongation;
 use super::seeds::Seeds;
-use super::strength::strong_couplings;
-use super::tentative::Tentative;
 use super::transfer::Transfer;
 use crate::Preconditioner;
 use crate::error::{Error, Result, check_len, check_square};
-use crate::vectors::copied;
 
 /// Smoothed-aggregation algebraic multigrid, a preconditioner of symmetric positive definite and semidefinite matrices: one cycle
 /// approximates A⁻¹r.
@@ -51,7 +47,7 @@ use crate::vectors::copied;
 /// Sources: Vanek, Mandel, Brezina, Computing 56, 1996; for the aggregates Bell, Dalton, Olson, SIAM J. Sci. Comput. 34, 2012.
 pub struct SmoothedAggregation<V: Value> {
     options: AmgOptions,
-    hierarchy: Hierarchy<V>,
+    hierarchy: Hierarchy<V, DeviceCsr<V>, Coarse<V>>,
     signs: DeviceVec<V>,
     stopwatch: Stopwatch,
     work: Mutex<Vec<Work<V>>>,
@@ -69,19 +65,7 @@ impl<V: Value> SmoothedAggregation<V> {
     pub fn new(a: &DeviceCsr<V>, options: AmgOptions) -> Result<Self> {
         check_square(a.shape())?;
         options.check(a.nrows())?;
-        let of_unknown = |unknown: usize| -> Result<DeviceVec<V>> {
-            let is_of = |row: usize| row % options.block_size == unknown;
-            let values = (0..a.nrows()).map(|row| if is_of(row) { V::ONE } else { V::ZERO });
-            Ok(a.device().upload(&values.collect::<Vec<V>>())?)
-        };
-        let near_null = if options.block_size == 1 {
-            let mut ones = a.device().uninitialized(a.nrows())?;
-            vector::fill(V::ONE, &mut ones)?;
-            vec![ones]
-        } else {
-            (0..options.block_size).map(of_unknown).collect::<Result<_>>()?
-        };
-        Self::with_near_null(a, &near_null, options)
+        Self::with_near_null(a, &constants(a, options.block_size)?, options)
     }
 
     /// Sets up a hierarchy for vectors that A maps nearly to zero, such as the rigid motions of an elastic body. Each has one element
@@ -93,23 +77,26 @@ impl<V: Value> SmoothedAggregation<V> {
     pub fn with_near_null(a: &DeviceCsr<V>, near_null: &[DeviceVec<V>], options: AmgOptions) -> Result<Self> {
         check_square(a.shape())?;
         options.check(a.nrows())?;
-        if near_null.is_empty() {
-            let needed = "at least 1";
-            return Err(Error::Option {
-                option: "the number of near-null vectors",
-                value: "0".into(),
-                needed,
-            });
-        }
-        let (device, rows) = (a.device(), a.nrows());
-        for vector in near_null {
-            check_len("a near-null vector", vector.len(), rows)?;
-            // A copy of none of its elements, which is refused between devices.
-            device.uninitialized(0)?.copy_from(&vector.slice(..0)?)?;
-        }
+        check_near_null(a, near_null)?;
+        Self::of_level(a, (near_null, None), options)
+    }
+
+    /// [`with_near_null`](Self::with_near_null) for a matrix that may be coarse: `bound` has what its diagonal would be without
+    /// cancellation.
+    pub(super) fn of_level(
+        a: &DeviceCsr<V>,
+        (near_null, bound): (&[DeviceVec<V>], Option<&DeviceSlice<V>>),
+        options: AmgOptions,
+    ) -> Result<Self> {
+        let device = a.device();
         let mut stopwatch = Stopwatch::start(device)?;
-        let seeds = Seeds::new(device, rows)?;
-        let hierarchy = build(a, near_null, &options, &seeds, &mut stopwatch)?;
+        let seeds = Seeds::new(device, 0, a.nrows())?;
+        let Built { levels, transfers, .. } = build(a, (near_null, bound), &options, &seeds, &mut stopwatch)?;
+        let coarsest = levels.last().filter(|level| level.a.nrows() <= options.max_coarse);
+        let coarse =
+            coarsest.map(|level| Coarse::new(&level.a, &level.analysis.inverse_diagonal)).transpose()?;
+        stopwatch.end(Part::Coarsest)?;
+        let hierarchy = Hierarchy { levels, transfers, coarse };
         let work = Mutex::new(hierarchy.work(device, options.cycle)?);
         stopwatch.end(Part::Plans)?;
         Ok(Self { options, hierarchy, signs: seeds.signs, stopwatch, work })
@@ -125,27 +112,17 @@ impl<V: Value> SmoothedAggregation<V> {
     /// other errors it is of no use before another update.
     pub fn update(&mut self, a: &DeviceCsr<V>) -> Result<()> {
         check_square(a.shape())?;
-        let finest = &self.hierarchy.levels[0].a;
-        let is_same = a.shape() == finest.shape()
-            && a.nnz() == finest.nnz()
-            && a.count_elementwise(Elementwise::MaskOut, finest)? == 0;
-        if !is_same {
+        self.update_level(a, None)
+    }
+
+    /// [`update`](Self::update) for a matrix that may be coarse: `bound` has what its diagonal would be without cancellation.
+    pub(super) fn update_level(&mut self, a: &DeviceCsr<V>, bound: Option<&DeviceSlice<V>>) -> Result<()> {
+        if !a.has_pattern_of(&self.hierarchy.levels[0].a)? {
             return Err(Error::OtherPattern);
         }
         let mut stopwatch = Stopwatch::start(a.device())?;
-        let Hierarchy { levels, transfers, coarse } = &mut self.hierarchy;
-        let mut analysis = Analysis::new(a, None, &self.signs)?.0;
-        let mut values = a.clone();
-        stopwatch.end(Part::Spectra)?;
-        for (at, level) in levels.iter_mut().enumerate() {
-            level.update(&values, analysis, self.options.smoother)?;
-            let Some(transfer) = transfers.get(at) else { break };
-            values = transfer.update(&level.analysis.spectrum(&self.signs))?;
-            stopwatch.end(Part::Products)?;
-            analysis = Analysis::new(&values, Some(&*transfer.coarse_bound(&level.a)?), &self.signs)?.0;
-            stopwatch.end(Part::Spectra)?;
-        }
-        if let (Some(coarse), Some(level)) = (coarse, levels.last()) {
+        self.hierarchy.update(a, bound, (self.options.smoother, &self.signs), &mut stopwatch)?;
+        if let (Some(coarse), Some(level)) = (&self.hierarchy.coarse, self.hierarchy.levels.last()) {
             coarse.update(&level.a, &level.analysis.inverse_diagonal)?;
             stopwatch.end(Part::Coarsest)?;
         }
@@ -161,7 +138,7 @@ impl<V: Value> SmoothedAggregation<V> {
     pub fn info(&self) -> Result<AmgInfo> {
         let levels = self.hierarchy.levels.iter().map(|level| AmgLevelInfo {
             rows: level.a.nrows(),
-            nonzeros: level.a.nnz(),
+            nonzeros: level.nonzeros,
             spectral_radius: level.analysis.radius,
         });
         Ok(AmgInfo { levels: levels.collect(), set_up_ms: self.stopwatch.times()? })
@@ -209,54 +186,4 @@ impl<V: Value> Preconditioner<V> for SmoothedAggregation<V> {
     fn is_linear(&self) -> bool {
         !matches!(self.options.cycle, AmgCycle::K { .. })
     }
-}
-
-/// Builds the levels, from the finest to the coarsest.
-fn build<V: Value>(
-    a: &DeviceCsr<V>,
-    near_null: &[DeviceVec<V>],
-    options: &AmgOptions,
-    seeds: &Seeds<V>,
-    stopwatch: &mut Stopwatch,
-) -> Result<Hierarchy<V>> {
-    let (mut levels, mut transfers): (Vec<Level<V>>, Vec<Transfer<V>>) = (Vec::new(), Vec::new());
-    // The user's values may change, ours stay.
-    let (mut a, mut bound) = (a.copy()?, None);
-    let mut near_null = near_null.iter().map(|vector| copied(vector)).collect::<Result<Vec<_>>>()?;
-    let mut block_size = options.block_size;
-    loop {
-        let (analysis, scaled) = Analysis::new(&a, bound.as_deref(), &seeds.signs)?;
-        stopwatch.end(Part::Spectra)?;
-        let level = Level::new(a, analysis, options.smoother)?;
-        stopwatch.end(Part::Plans)?;
-        levels.push(level);
-        let Some(level) = levels.last() else { unreachable!("a level was pushed") };
-        if level.a.nrows() <= options.max_coarse || levels.len() == options.max_levels {
-            break;
-        }
-        let (couplings, has_weak) = strong_couplings(&scaled, options.strength, block_size)?;
-        drop(scaled);
-        let aggregates = aggregate(&couplings, &seeds.priorities)?;
-        stopwatch.end(Part::Aggregates)?;
-        let coarse_rows = aggregates.ncols() * near_null.len();
-        if coarse_rows == 0 || coarse_rows >= level.a.nrows() {
-            break;
-        }
-        let Tentative { prolongation, coarse_near_null } =
-            Tentative::new(&aggregates, block_size, &near_null)?;
-        let is_filtered = options.is_filtered && options.strength > 0.0 && has_weak;
-        let filtered = is_filtered.then(|| Filtered::new(&level.a, &couplings, block_size)).transpose()?;
-        let spectrum = level.analysis.spectrum(&seeds.signs);
-        let prolongation = Prolongation::new(&level.a, filtered, &prolongation, &spectrum)?;
-        stopwatch.end(Part::Prolongations)?;
-        let (transfer, coarse) = Transfer::new(&level.a, prolongation)?;
-        bound = Some(transfer.coarse_bound(&level.a)?);
-        stopwatch.end(Part::Products)?;
-        transfers.push(transfer);
-        (a, block_size, near_null) = (coarse, near_null.len(), coarse_near_null);
-    }
-    let coarse = levels.last().filter(|level| level.a.nrows() <= options.max_coarse);
-    let coarse = coarse.map(|level| Coarse::new(&level.a, &level.analysis.inverse_diagonal)).transpose()?;
-    stopwatch.end(Part::Coarsest)?;
-    Ok(Hierarchy { levels, transfers, coarse })
 }

@@ -8,7 +8,8 @@ use evenpath::error::DeviceError;
 
 use crate::error::Result;
 
-/// Levels and set-up times of [`SmoothedAggregation`](crate::SmoothedAggregation); its `Display` is a table.
+/// Levels and set-up times of [`SmoothedAggregation`](crate::SmoothedAggregation); its `Display` is a table. Over ranks, rows and nonzeros
+/// are those of all ranks, and times those of this one.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct AmgInfo {
@@ -44,11 +45,22 @@ pub struct AmgSetUpMs {
     pub products: f64,
     /// Plans of products with vectors, and work vectors.
     pub plans: f64,
-    /// Inverse of the coarsest matrix.
+    /// Inverse of the coarsest matrix, and over ranks gathering a level.
     pub coarsest: f64,
 }
 
 impl AmgSetUpMs {
+    /// Adds the times of a set-up part by part.
+    #[cfg(feature = "distributed")]
+    pub(super) fn add(&mut self, other: &Self) {
+        self.spectra += other.spectra;
+        self.aggregates += other.aggregates;
+        self.prolongations += other.prolongations;
+        self.products += other.products;
+        self.plans += other.plans;
+        self.coarsest += other.coarsest;
+    }
+
     /// The sum of all parts.
     pub fn total(&self) -> f64 {
         let Self { spectra, aggregates, prolongations, products, plans, coarsest } = self;

@@ -1,9 +1,9 @@
 //! Coarse corrections of a K-cycle: steps of flexible conjugate gradients whose preconditioner is the cycle of the coarser levels.
 
-use evenpath::spmv::SpmvPlan;
 use evenpath::vector::Map;
 use evenpath::{Device, DeviceSlice, DeviceVec, Factor, Value, vector};
 
+use super::matrix::Product;
 use crate::error::Result;
 use crate::scalars::min_positive;
 
@@ -50,7 +50,7 @@ impl<V: Value> Krylov<V> {
     pub(super) fn step(
         &mut self,
         step: usize,
-        a: &SpmvPlan<V>,
+        a: &impl Product<V>,
         r: &mut DeviceSlice<V>,
         x: &mut DeviceSlice<V>,
     ) -> Result<()> {
@@ -58,7 +58,7 @@ impl<V: Value> Krylov<V> {
         let (before, [direction, ..]) = directions.split_at_mut(step) else { return Ok(()) };
         let (products_before, [product, ..]) = products.split_at_mut(step) else { return Ok(()) };
         let (energies_before, [energy, ..]) = energies.split_at_mut(step) else { return Ok(()) };
-        a.run(V::ONE, &*direction, V::ZERO, product)?;
+        a.run(V::ONE, direction, V::ZERO, product)?;
         for ((d, ad), energy) in before.iter().zip(&*products_before).zip(&*energies_before) {
             vector::dot_into(direction, ad, quotient)?;
             divide(energy, sign, quotient)?;

@@ -1,9 +1,9 @@
 //! A level of a hierarchy.
 
-use evenpath::spmv::{SpmvOptions, SpmvPlan};
 use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Value};
 
 use super::diagonal::{inverse_coarse_diagonal, inverse_diagonal};
+use super::matrix::LevelMatrix;
 use super::options::AmgSmoother;
 use super::prolongation::Spectrum;
 use super::smoother::Smoother;
@@ -28,9 +28,11 @@ pub struct AmgLevel<'a, V: Value> {
 }
 
 /// A matrix with its smoother.
-pub(super) struct Level<V: Value> {
-    pub(super) a: DeviceCsr<V>,
-    pub(super) plan: SpmvPlan<V>,
+pub(super) struct Level<V: Value, M: LevelMatrix<V>> {
+    pub(super) a: M,
+    /// Number of nonzeros on all ranks.
+    pub(super) nonzeros: usize,
+    pub(super) plan: M::SpmvPlan,
     pub(super) analysis: Analysis<V>,
     pub(super) smoother: Smoother<V>,
 }
@@ -46,11 +48,11 @@ pub(super) struct Analysis<V: Value> {
 impl<V: Value> Analysis<V> {
     /// Analyzes a matrix from `start`, which has at least one element per row. `bound` has what the diagonal of a coarser matrix
     /// would be without cancellation. Also returns the matrix scaled to a diagonal of ones.
-    pub(super) fn new(
-        a: &DeviceCsr<V>,
+    pub(super) fn new<M: LevelMatrix<V>>(
+        a: &M,
         bound: Option<&DeviceSlice<V>>,
         start: &DeviceSlice<V>,
-    ) -> Result<(Self, DeviceCsr<V>)> {
+    ) -> Result<(Self, M)> {
         let inverse_diagonal = match bound {
             Some(bound) => inverse_coarse_diagonal(a, bound)?,
             None => inverse_diagonal(a)?,
@@ -65,21 +67,21 @@ impl<V: Value> Analysis<V> {
     }
 }
 
-impl<V: Value> Level<V> {
-    pub(super) fn new(a: DeviceCsr<V>, analysis: Analysis<V>, smoother: AmgSmoother) -> Result<Self> {
-        let plan = a.plan_spmv(SpmvOptions::default())?;
-        let smoother = Smoother::new(&a, smoother, (&analysis.inverse_diagonal, analysis.radius))?;
-        Ok(Self { a, plan, analysis, smoother })
+impl<V: Value, M: LevelMatrix<V>> Level<V, M> {
+    pub(super) fn new(a: M, analysis: Analysis<V>, smoother: AmgSmoother) -> Result<Self> {
+        let (plan, nonzeros) = (a.plan_spmv()?, a.nonzeros()?);
+        let smoother = Smoother::new(a.local(), smoother, (&analysis.inverse_diagonal, analysis.radius))?;
+        Ok(Self { a, nonzeros, plan, analysis, smoother })
+    }
+
+    /// Number of rows on this rank.
+    pub(super) fn len(&self) -> usize {
+        self.a.local().nrows()
     }
 
     /// Takes other values.
-    pub(super) fn update(
-        &mut self,
-        a: &DeviceCsr<V>,
-        analysis: Analysis<V>,
-        smoother: AmgSmoother,
-    ) -> Result<()> {
-        self.a.set_values_from(&a.values())?;
+    pub(super) fn update(&mut self, a: &M, analysis: Analysis<V>, smoother: AmgSmoother) -> Result<()> {
+        self.a.set_values_from(a)?;
         self.smoother.update(smoother, (&analysis.inverse_diagonal, analysis.radius))?;
         self.analysis = analysis;
         Ok(())

@@ -55,7 +55,7 @@ pub enum AmgCycle {
     },
 }
 
-/// Options of [`SmoothedAggregation`](crate::SmoothedAggregation).
+/// Options of [`SmoothedAggregation`](crate::SmoothedAggregation), and of the same over ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AmgOptions {
     pub(super) strength: f64,
@@ -63,13 +63,14 @@ pub struct AmgOptions {
     pub(super) block_size: usize,
     pub(super) max_levels: usize,
     pub(super) max_coarse: usize,
+    pub(super) max_gathered: usize,
     pub(super) smoother: AmgSmoother,
     pub(super) cycle: AmgCycle,
 }
 
 impl Default for AmgOptions {
     /// Couplings above 0.02 are strong; at most 20 levels; a coarsest matrix of 200 rows at most; V-cycles with Chebyshev polynomials of
-    /// degree 2.
+    /// degree 2. Over ranks, a level of 10 000 rows at most is gathered on every rank.
     fn default() -> Self {
         Self {
             strength: DEFAULT_STRENGTH,
@@ -77,6 +78,7 @@ impl Default for AmgOptions {
             block_size: 1,
             max_levels: 20,
             max_coarse: 200,
+            max_gathered: 10_000,
             smoother: AmgSmoother::Chebyshev { degree: 2 },
             cycle: AmgCycle::V,
         }
@@ -117,6 +119,13 @@ impl AmgOptions {
         Self { max_coarse, ..self }
     }
 
+    /// Sets the maximum number of rows, of all ranks, of a level that is gathered on every rank, which then has this level and those
+    /// below it for itself. A level that is small enough to be inverted always is. One without ranks takes no notice.
+    #[must_use]
+    pub fn with_max_gathered(self, max_gathered: usize) -> Self {
+        Self { max_gathered, ..self }
+    }
+
     /// Sets the smoother.
     #[must_use]
     pub fn with_smoother(self, smoother: AmgSmoother) -> Self {
@@ -127,6 +136,19 @@ impl AmgOptions {
     #[must_use]
     pub fn with_cycle(self, cycle: AmgCycle) -> Self {
         Self { cycle, ..self }
+    }
+
+    /// Checks that the options are supported over ranks.
+    #[cfg(feature = "distributed")]
+    pub(super) fn check_over_ranks(&self) -> Result<()> {
+        let refuse = |option, value: &str, needed| Err(Error::Option { option, value: value.into(), needed });
+        if matches!(self.cycle, AmgCycle::K { .. }) {
+            return refuse("the multigrid cycle", "a K-cycle", "V or W over ranks");
+        }
+        if matches!(self.smoother, AmgSmoother::GaussSeidel { .. }) {
+            return refuse("the multigrid smoother", "Gauss–Seidel", "Jacobi or Chebyshev over ranks");
+        }
+        Ok(())
     }
 
     /// Checks the options for a matrix of `rows` rows.

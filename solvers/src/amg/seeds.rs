@@ -10,7 +10,7 @@ const PERIOD: usize = 65_521;
 /// Priorities of rows with the same hash differ by less.
 const SPACING: f64 = 65_536.0;
 
-/// Numbers per row of the finest level. Coarser levels take the first of them.
+/// Numbers per row of the finest level, on this rank. Coarser levels take the first of them.
 pub(super) struct Seeds<V: Value> {
     /// Distinct whole numbers from 2¹⁶ to less than 2⁴⁹.
     pub(super) priorities: DeviceVec<f64>,
@@ -19,8 +19,10 @@ pub(super) struct Seeds<V: Value> {
 }
 
 impl<V: Value> Seeds<V> {
-    pub(super) fn new(device: &Device, len: usize) -> Result<Self> {
-        let hashes = || (0..len.min(PERIOD) as u32).map(mix).map(f64::from);
+    /// The numbers of `len` rows from row `first` on. The priorities are distinct within them.
+    pub(super) fn new(device: &Device, first: u64, len: usize) -> Result<Self> {
+        let hash = |row: u64| f64::from(mix(((first + row) % PERIOD as u64) as u32));
+        let hashes = || (0..len.min(PERIOD) as u64).map(hash);
         let priorities: Vec<f64> = hashes().map(|hash| SPACING * (hash + 1.0)).collect();
         let signs: Vec<V> = hashes().map(|hash| V::from_f64(hash / 2_f64.powi(31) - 1.0)).collect();
         let add = |periods: usize, copies: &mut DeviceSlice<f64>| {
@@ -73,7 +75,7 @@ mod tests {
     fn priorities_differ_and_do_not_depend_on_the_length() {
         for device in device_of_each_kind() {
             let len = 5 * PERIOD + 7;
-            let Seeds { priorities, signs } = Seeds::<f32>::new(&device, len).unwrap();
+            let Seeds { priorities, signs } = Seeds::<f32>::new(&device, 0, len).unwrap();
             let (all, signs) = (priorities.download().unwrap(), signs.download().unwrap());
             let mut sorted = all.clone();
             sorted.sort_by(f64::total_cmp);
@@ -84,9 +86,9 @@ mod tests {
                 signs.iter().all(|sign| sign.abs() <= 1.0)
                     && signs[3].to_bits() == signs[PERIOD + 3].to_bits()
             );
-            let few = Seeds::<f32>::new(&device, 100).unwrap().priorities.download().unwrap();
+            let few = Seeds::<f32>::new(&device, 0, 100).unwrap().priorities.download().unwrap();
             assert_eq!(few, all[..100]);
-            assert_eq!(Seeds::<f64>::new(&device, 0).unwrap().signs.len(), 0);
+            assert_eq!(Seeds::<f64>::new(&device, 7, 0).unwrap().signs.len(), 0);
         }
     }
 }

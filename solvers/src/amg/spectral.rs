@@ -1,7 +1,8 @@
 //! Estimates of spectral radii.
 
-use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Factor, Value, vector};
+use evenpath::{DeviceSlice, DeviceVec, Factor, Value, vector};
 
+use super::matrix::{LevelMatrix, Product};
 use crate::error::{Error, Result};
 use crate::scalars::epsilon;
 use crate::vectors::copied;
@@ -10,14 +11,15 @@ use crate::vectors::copied;
 const STEPS: usize = 15;
 
 /// Estimates the largest eigenvalue of a symmetric matrix by Lanczos steps from `start`, which has at least one element per row.
-/// The estimate is a little low. Waits for the device once, at the end.
+/// The estimate is a little low, and the same on all ranks. Waits for the device once, at the end; over ranks in every step.
 ///
 /// # Errors
 ///
 /// If the matrix has values that are not finite.
-pub(super) fn largest_eigenvalue<V: Value>(a: &DeviceCsr<V>, start: &DeviceSlice<V>) -> Result<f64> {
-    let (device, rows) = (a.device(), a.nrows());
-    let steps = STEPS.min(rows);
+pub(super) fn largest_eigenvalue<V: Value, M: LevelMatrix<V>>(a: &M, start: &DeviceSlice<V>) -> Result<f64> {
+    let (device, rows) = (a.local().device(), a.local().nrows());
+    let steps = STEPS.min(a.nrows());
+    let product = a.spmv()?;
     let mut numbers: DeviceVec<V> = device.zeros(2 * steps)?;
     let (mut alphas, mut betas) = numbers.split_at_mut(steps)?;
     let one = device.upload(&[V::ONE])?;
@@ -28,12 +30,14 @@ pub(super) fn largest_eigenvalue<V: Value>(a: &DeviceCsr<V>, start: &DeviceSlice
         // w is the next vector, not yet of norm 1.
         let mut beta = betas.slice_mut(step..=step)?;
         vector::norm2_into(&w, &mut beta)?;
+        a.norm_over_ranks(&mut beta)?;
         vector::divide_elements(&one, &beta, &mut scale)?;
         std::mem::swap(&mut v, &mut before);
         vector::axpby(&scale, &w, V::ZERO, &mut v)?;
-        a.spmv(V::ONE, &v, V::ZERO, &mut w)?;
+        product.run(V::ONE, &v, V::ZERO, &mut w)?;
         let mut alpha = alphas.slice_mut(step..=step)?;
         vector::dot_into(&v, &w, &mut alpha)?;
+        a.add_over_ranks(&mut alpha)?;
         vector::axpby(-Factor::from(&alpha), &v, V::ONE, &mut w)?;
         if step > 0 {
             vector::axpby(-Factor::from(&beta), &before, V::ONE, &mut w)?;

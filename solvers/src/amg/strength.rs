@@ -5,17 +5,17 @@ use evenpath::spgemm::SpgemmOptions;
 use evenpath::{Csr, DeviceCsr, DeviceSlice, Value, vector, vector::Map};
 
 use super::diagonal::reciprocals_above;
+use super::matrix::LevelMatrix;
 use crate::error::Result;
 use crate::scalars::epsilon;
 use crate::vectors::copied;
 
 /// D^(−1/2) A D^(−1/2), whose eigenvalues are those of D⁻¹A. `inverse_diagonal` has the diagonal of D⁻¹.
-pub(super) fn scaled<V: Value>(a: &DeviceCsr<V>, inverse_diagonal: &DeviceSlice<V>) -> Result<DeviceCsr<V>> {
+pub(super) fn scaled<V: Value, M: LevelMatrix<V>>(a: &M, inverse_diagonal: &DeviceSlice<V>) -> Result<M> {
     let mut factors = copied(inverse_diagonal)?;
     vector::map(Map::Sqrt, &mut factors)?;
     let scaled = a.copy()?;
-    scaled.scale_rows(&factors)?;
-    scaled.scale_columns(&factors)?;
+    scaled.scale(&factors)?;
     Ok(scaled)
 }
 

@@ -1,56 +1,54 @@
 //! Transfer between a level and the next.
 
-use evenpath::spgemm::{SpgemmOptions, SpgemmPlan};
-use evenpath::spmv::{SpmvOptions, SpmvPlan};
-use evenpath::{DeviceCsr, DeviceVec, Value, vector::Map};
+use evenpath::{DeviceVec, Value, vector::Map};
 
+use super::matrix::{LevelMatrix, Product};
 use super::prolongation::{Prolongation, Spectrum};
 use crate::error::Result;
 
 /// Prolongation P, restriction R = Pᵀ, and the coarse matrix RAP.
-pub(super) struct Transfer<V: Value> {
-    prolongation: Prolongation<V>,
-    r: DeviceCsr<V>,
-    pub(super) prolong: SpmvPlan<V>,
-    pub(super) restrict: SpmvPlan<V>,
-    ap_plan: SpgemmPlan<V>,
-    ap: DeviceCsr<V>,
-    coarse_plan: SpgemmPlan<V>,
+pub(super) struct Transfer<V: Value, M: LevelMatrix<V>> {
+    prolongation: Prolongation<V, M>,
+    r: M,
+    pub(super) prolong: M::SpmvPlan,
+    pub(super) restrict: M::SpmvPlan,
+    ap_plan: M::SpgemmPlan,
+    ap: M,
+    coarse_plan: M::SpgemmPlan,
 }
 
-impl<V: Value> Transfer<V> {
+impl<V: Value, M: LevelMatrix<V>> Transfer<V, M> {
     /// Returns the coarse matrix too.
-    pub(super) fn new(a: &DeviceCsr<V>, prolongation: Prolongation<V>) -> Result<(Self, DeviceCsr<V>)> {
+    pub(super) fn new(a: &M, prolongation: Prolongation<V, M>) -> Result<(Self, M)> {
         let p = prolongation.matrix();
         let r = p.transpose()?;
-        let ap_plan = a.plan_spgemm(p, SpgemmOptions::default())?;
-        let ap = ap_plan.run()?;
-        let coarse_plan = r.plan_spgemm(&ap, SpgemmOptions::default())?;
-        let coarse = coarse_plan.run()?;
-        let (prolong, restrict) =
-            (p.plan_spmv(SpmvOptions::default())?, r.plan_spmv(SpmvOptions::default())?);
+        let ap_plan = a.plan_spgemm(p)?;
+        let ap = M::run_spgemm(&ap_plan)?;
+        let coarse_plan = r.plan_spgemm(&ap)?;
+        let coarse = M::run_spgemm(&coarse_plan)?;
+        let (prolong, restrict) = (p.plan_spmv()?, r.plan_spmv()?);
         Ok((Self { prolongation, r, prolong, restrict, ap_plan, ap, coarse_plan }, coarse))
     }
 
     /// P.
-    pub(super) fn prolongation(&self) -> &DeviceCsr<V> {
+    pub(super) fn prolongation(&self) -> &M {
         self.prolongation.matrix()
     }
 
     /// Computes P, R and the coarse matrix again, from the values that A has now. Returns the coarse matrix.
-    pub(super) fn update(&self, spectrum: &Spectrum<V>) -> Result<DeviceCsr<V>> {
+    pub(super) fn update(&self, spectrum: &Spectrum<V>) -> Result<M> {
         self.prolongation.update(spectrum)?;
-        self.r.set_values_from(&self.prolongation.matrix().transpose()?.values())?;
-        self.ap.set_values_from(&self.ap_plan.run()?.values())?;
-        Ok(self.coarse_plan.run()?)
+        self.r.set_values_from(&self.prolongation.matrix().transpose()?)?;
+        self.ap.set_values_from(&M::run_spgemm(&self.ap_plan)?)?;
+        M::run_spgemm(&self.coarse_plan)
     }
 
     /// The diagonal of RDP for the diagonal D of the finer matrix: what that of the coarse one would be without cancellation.
-    pub(super) fn coarse_bound(&self, a: &DeviceCsr<V>) -> Result<DeviceVec<V>> {
+    pub(super) fn coarse_bound(&self, a: &M) -> Result<DeviceVec<V>> {
         let squares = self.r.copy()?;
-        squares.map_values(Map::Square)?;
-        let mut bound = a.device().uninitialized(self.r.nrows())?;
-        squares.spmv(V::ONE, &a.diagonal()?, V::ZERO, &mut bound)?;
+        squares.parts().into_iter().try_for_each(|part| part.map_values(Map::Square))?;
+        let mut bound = a.local().device().uninitialized(self.r.local().nrows())?;
+        squares.spmv()?.run(V::ONE, &a.local().diagonal()?, V::ZERO, &mut bound)?;
         Ok(bound)
     }
 }
