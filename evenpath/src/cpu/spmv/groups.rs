@@ -94,6 +94,16 @@ impl GroupedRows {
         Self { groups, columns: copied, are_scattered }
     }
 
+    /// Returns whether the columns of most rows are those of the row before, plus one.
+    pub(super) fn are_shifted(&self) -> bool {
+        let (mut all, mut shifted) = (0, 0);
+        for group in &self.groups {
+            all += group.rows();
+            shifted += if group.relation == Relation::Shifted { group.rows() } else { 0 };
+        }
+        shifted * 2 > all
+    }
+
     /// Number of bytes on the heap.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(self.groups.as_slice()) + size_of_val(self.columns.as_slice())

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::even::{EvenRuns, are_single};
 use super::groups::{GroupedRows, SpmvGroups};
 use super::scattered::has_scattered_columns;
 use crate::Offset;
@@ -14,23 +15,16 @@ pub(super) enum RowsKernel {
     Rows,
     /// Row by row, with elements of x prefetched.
     Scattered,
-    /// Eight rows of the same short length at a time.
-    EvenRows(EvenLength),
+    /// Several rows of the same short length at a time.
+    EvenRows(EvenRuns),
+    /// Rows of at most one nonzero, several at a time.
+    Singles,
     /// Four short rows at a time.
     ShortRows,
     /// Row by row, with vector loads of x for consecutive columns.
     Runs,
     /// By groups of rows whose columns follow from those of the first.
     Groups(GroupedRows),
-}
-
-/// Length of most rows of a tile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct EvenLength {
-    /// Number of nonzeros per row, 1 to [`SHORT`].
-    pub(super) length: usize,
-    /// True if elements of x are prefetched.
-    pub(super) are_scattered: bool,
 }
 
 /// Four consecutive rows, by the start of the first and the end of each. An array of ends would be stored and
@@ -49,14 +43,15 @@ const SHORT: usize = 4;
 /// Minimum percentage of groups of four rows that are short, for `ShortRows`. With fewer, mispredicted
 /// branches cost more than is saved.
 const SHORT_PERCENT: usize = 70;
-/// Number of rows that are summed together if they have the same length.
-pub(super) const EVEN_ROWS: usize = 8;
-/// Maximum length of rows that are summed together wherever their columns are; longer ones are only if their
-/// columns are scattered and do not follow from the previous row's. Otherwise other kernels are faster for
-/// them.
+/// Maximum length of even rows that are summed together even if their columns are those of the row before, plus one.
 const EVEN: usize = 2;
-/// Minimum percentage of groups of rows with equal lengths, for `EvenRows`: the others are summed row by row.
-const EVEN_PERCENT: usize = 90;
+/// Maximum length of even rows that are summed together even if their columns are those of the row before. Longer ones are
+/// faster by groups where caches do not hold the matrix.
+const EVEN_GROUPED: usize = 9;
+/// Mean number of rows between changes of the length from which on rows of at most one nonzero are summed by their lengths.
+const SINGLE_ROWS: usize = 64;
+/// Maximum length of even rows that are summed together on processors with fast gathers. Longer ones fill a gather.
+const EVEN_GATHERED: usize = 4;
 /// Number of consecutive columns in a run.
 const RUN: usize = 8;
 /// Minimum percentage of runs, for `Runs`.
@@ -73,19 +68,24 @@ impl RowsKernel {
         columns: &[u32],
         look_for: SpmvGroups,
     ) -> Self {
-        let are_scattered = || has_scattered_columns(row_ends.len(), columns, 1);
-        let even = even_length(start, row_ends);
-        if let Some(length @ ..=EVEN) = even {
-            return Self::EvenRows(EvenLength { length, are_scattered: are_scattered() });
+        let even = EvenRuns::find(start, row_ends, columns);
+        let (longest, mean_rows) =
+            even.as_ref().map_or((usize::MAX, 0), |even| (even.longest(), even.mean_rows()));
+        if mean_rows < SINGLE_ROWS && size_of::<O>() == size_of::<u32>() && are_single(start, row_ends) {
+            return Self::Singles;
         }
-        if look_for != SpmvGroups::Ignored
+        if longest > EVEN
+            && look_for != SpmvGroups::Ignored
             && let Some(rows) = GroupedRows::find(start, row_ends, columns, look_for == SpmvGroups::Copied)
+            && (longest > EVEN_GROUPED || rows.are_shifted())
         {
             return Self::Groups(rows);
         }
-        if are_scattered() {
-            let even_rows = |length| Self::EvenRows(EvenLength { length, are_scattered: true });
-            return even.map_or(Self::Scattered, even_rows);
+        if let Some(even) = even {
+            return Self::EvenRows(even);
+        }
+        if has_scattered_columns(row_ends.len(), columns, 1) {
+            return Self::Scattered;
         }
         let (fours, _) = row_ends.as_chunks::<4>();
         let (mut start, mut short) = (start, 0);
@@ -108,41 +108,19 @@ impl RowsKernel {
     pub(super) fn suits_gathers(&self) -> bool {
         match self {
             Self::Rows | Self::ShortRows | Self::Runs => true,
-            Self::Scattered | Self::EvenRows(_) | Self::Groups(_) => false,
+            Self::EvenRows(runs) => !runs.are_scattered && runs.longest() > EVEN_GATHERED,
+            Self::Scattered | Self::Singles | Self::Groups(_) => false,
         }
     }
 
     /// Number of bytes on the heap.
     pub(super) fn bytes(&self) -> usize {
-        if let Self::Groups(rows) = self { rows.bytes() } else { 0 }
+        match self {
+            Self::Groups(rows) => rows.bytes(),
+            Self::EvenRows(runs) => runs.bytes(),
+            _ => 0,
+        }
     }
-}
-
-/// Returns whether consecutive rows, the first of which starts at the nonzero `start`, all have this length.
-#[inline]
-pub(super) fn are_even<O: Offset>(start: usize, ends: &[O; EVEN_ROWS], length: usize) -> bool {
-    // Without branches, each of which would have to be predicted.
-    let mut differences = 0;
-    for (row, end) in ends.iter().enumerate() {
-        differences |= end.to_usize() ^ (start + (row + 1) * length);
-    }
-    differences == 0
-}
-
-/// Length of most of a tile's rows, if they are short.
-fn even_length<O: Offset>(start: usize, row_ends: &[O]) -> Option<usize> {
-    let nonzeros = row_ends.last()?.to_usize() - start;
-    let length = (nonzeros + row_ends.len() / 2) / row_ends.len();
-    if !(1..=SHORT).contains(&length) {
-        return None;
-    }
-    let (groups, _) = row_ends.as_chunks::<EVEN_ROWS>();
-    let (mut start, mut even) = (start, 0);
-    for ends in groups {
-        even += usize::from(are_even(start, ends, length));
-        start = ends[EVEN_ROWS - 1].to_usize();
-    }
-    (even * 100 > groups.len() * EVEN_PERCENT).then_some(length)
 }
 
 impl FourRows {
@@ -194,40 +172,56 @@ mod tests {
     fn short_rows_are_summed_together() {
         let scattered: Vec<u32> = (0..2000).map(|at| at * 7).collect();
         assert_eq!(choose(&[4, 2].repeat(50), &scattered[..300]), RowsKernel::ShortRows);
-        assert_eq!(choose(&[0; 100], &[]), RowsKernel::ShortRows);
-        assert_eq!(choose(&[5; 100], &scattered[..500]), RowsKernel::Rows);
+        assert_eq!(choose(&[4, 5].repeat(50), &scattered[..450]), RowsKernel::Rows);
         // One long row in every fourth group, then in every second.
-        let some: Vec<usize> = (0..400).map(|row| if row % 16 == 5 { 9 } else { 2 }).collect();
+        let some: Vec<usize> = (0..400).map(|row| if row % 16 == 5 { 9 } else { row % 3 }).collect();
         assert_eq!(choose(&some, &scattered), RowsKernel::ShortRows);
-        let many: Vec<usize> = (0..400).map(|row| if row % 8 == 5 { 9 } else { 2 }).collect();
+        let many: Vec<usize> = (0..400).map(|row| if row % 8 == 5 { 9 } else { row % 3 }).collect();
         assert_eq!(choose(&many, &scattered), RowsKernel::Rows);
         assert_eq!(choose(&[], &[]), RowsKernel::Rows);
     }
 
     #[test]
-    fn short_rows_of_one_length_are_summed_together() {
-        let scattered: Vec<u32> = (0..2000).map(|at| at * 7).collect();
-        let even = |length| RowsKernel::EvenRows(EvenLength { length, are_scattered: false });
-        for length in 1..=EVEN {
-            assert_eq!(choose(&vec![length; 160], &scattered[..160 * length]), even(length));
+    fn rows_of_one_length_are_summed_together() {
+        let columns: Vec<u32> = (0..2000).map(|at| at * 7919 % 2003).collect();
+        for length in 0..=12 {
+            let kernel = choose(&[length; 160], &columns[..160 * length]);
+            let RowsKernel::EvenRows(runs) = &kernel else { panic!("{kernel:?}") };
+            assert_eq!((runs.runs.len(), runs.longest(), runs.are_scattered), (1, length, false));
+            assert_eq!(kernel.suits_gathers(), length > EVEN_GATHERED);
         }
-        assert_eq!(choose(&[3; 160], &scattered[..480]), RowsKernel::ShortRows);
-        // One row of another length among 160, then one in every 16.
-        let with_others = |every: usize| -> Vec<usize> {
-            (0..160).map(|row| if row % every == 5 { 9 } else { 2 }).collect()
-        };
-        assert_eq!(choose(&with_others(160), &scattered[..327]), even(2));
-        assert_eq!(choose(&with_others(16), &scattered[..390]), RowsKernel::ShortRows);
-        assert_eq!(choose(&[0, 1].repeat(80), &scattered[..80]), RowsKernel::ShortRows);
-        assert_eq!(choose(&[1; 7], &scattered[..7]), RowsKernel::ShortRows, "fewer than are summed together");
+        assert_eq!(choose(&[20; 80], &columns[..1600]), RowsKernel::Rows);
+        assert_eq!(choose(&[3; 7], &columns[..21]), RowsKernel::ShortRows, "fewer than are summed together");
     }
 
     #[test]
-    fn rows_are_even_only_if_each_has_the_length() {
-        assert!(are_even(10, &[12_u32, 14, 16, 18, 20, 22, 24, 26], 2));
-        assert!(!are_even(10, &[12_u32, 14, 15, 18, 20, 22, 24, 26], 2), "one and three");
-        assert!(!are_even(9, &[12_u32, 14, 16, 18, 20, 22, 24, 26], 2), "the first is longer");
-        assert!(!are_even(10, &[12_u32, 14, 16, 18, 20, 22, 24, 27], 2), "the last is longer");
+    fn even_rows_whose_columns_follow_are_groups_if_they_are_long_or_shifted() {
+        let is_even = |length: usize, columns: &dyn Fn(usize, usize) -> usize| {
+            let columns: Vec<u32> =
+                (0..160).flat_map(|row| (0..length).map(move |at| columns(row, at) as u32)).collect();
+            match choose(&[length; 160], &columns) {
+                RowsKernel::EvenRows(_) => true,
+                RowsKernel::Groups(_) => false,
+                other => panic!("{other:?}"),
+            }
+        };
+        let blocks = |row: usize, at: usize| row / 4 * 7 + at * 5;
+        assert!(is_even(EVEN_GROUPED, &blocks) && !is_even(EVEN_GROUPED + 1, &blocks));
+        let lattice = |row: usize, at: usize| row + at * 50;
+        assert!(is_even(EVEN, &lattice) && !is_even(EVEN + 1, &lattice));
+    }
+
+    #[test]
+    fn rows_of_at_most_one_nonzero_are_single_unless_they_change_rarely() {
+        let columns: Vec<u32> = (0..2000).map(|at| at * 7).collect();
+        assert_eq!(choose(&[0, 1].repeat(80), &columns[..80]), RowsKernel::Singles);
+        let stretches =
+            |rows: usize| choose(&[vec![1; rows], vec![0; rows]].concat().repeat(4), &columns[..4 * rows]);
+        assert_eq!(stretches(SINGLE_ROWS - 1), RowsKernel::Singles);
+        assert!(matches!(stretches(SINGLE_ROWS), RowsKernel::EvenRows(_)));
+        // Offsets of 64 bits.
+        let ends: Vec<u64> = (0..160).map(|row| row / 2).collect();
+        assert_eq!(RowsKernel::choose(0, &ends, &columns[..79], SpmvGroups::Ignored), RowsKernel::ShortRows);
     }
 
     #[test]
@@ -237,12 +231,16 @@ mod tests {
         };
         let uneven = [4, 2].repeat(1000);
         assert_eq!(choose(&uneven, &columns(6000, 1 << 20)), RowsKernel::Scattered);
-        let even = RowsKernel::EvenRows(EvenLength { length: 3, are_scattered: true });
-        assert_eq!(choose(&[3; 2000], &columns(6000, 1 << 20)), even);
-        assert_eq!(choose(&[9; 2000], &columns(18_000, 1 << 20)), RowsKernel::Rows);
+        let is_prefetched = |length: usize, distance: u32| {
+            let kernel = choose(&vec![length; 2000], &columns(length as u32 * 2000, distance));
+            let RowsKernel::EvenRows(runs) = &kernel else { panic!("{kernel:?}") };
+            assert!(!runs.are_scattered || !kernel.suits_gathers());
+            runs.are_scattered
+        };
+        assert!(is_prefetched(3, 1 << 20) && is_prefetched(8, 1 << 20) && !is_prefetched(9, 1 << 20));
         // Cached, and adjacent.
         assert_eq!(choose(&uneven, &columns(6000, 1 << 18)), RowsKernel::ShortRows);
-        assert_eq!(choose(&[3; 2000], &columns(6000, 1 << 18)), RowsKernel::ShortRows);
+        assert!(!is_prefetched(3, 1 << 18));
         let near: Vec<u32> = (0..6000).map(|at| at * 100 / 64 + at % 3).collect();
         assert_eq!(choose(&uneven, &near), RowsKernel::ShortRows);
     }

@@ -1,6 +1,7 @@
 //! `y = alpha A x + beta y` in tiles of equal work.
 
 mod cut;
+mod even;
 mod groups;
 mod instructions;
 mod kernel;

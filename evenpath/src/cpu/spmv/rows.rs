@@ -25,6 +25,7 @@ const FETCHED_ROWS: usize = 16;
 
 /// Operands that all tiles share. Every column is below the length of x.
 pub(super) struct CpuSpmvOperands<'a, V, O> {
+    row_offsets: &'a [O],
     row_ends: &'a [O],
     columns: &'a [u32],
     values: &'a [V],
@@ -37,8 +38,16 @@ impl<'a, V: Value, O: Offset> CpuSpmvOperands<'a, V, O> {
     /// Creates the operands for an x with one element per column.
     pub(super) fn new(matrix: CsrView<'a, V, O>, alpha: V, x: &'a [V], beta: V) -> Self {
         assert_eq!(x.len(), matrix.ncols(), "shapes are checked by the caller");
-        let row_ends = &matrix.row_offsets()[1..];
-        Self { row_ends, columns: matrix.column_indices(), values: matrix.values(), alpha, x, beta }
+        let row_offsets = matrix.row_offsets();
+        Self {
+            row_offsets,
+            row_ends: &row_offsets[1..],
+            columns: matrix.column_indices(),
+            values: matrix.values(),
+            alpha,
+            x,
+            beta,
+        }
     }
 
     /// Computes the rows that end in the tile, and returns its partial sum of the row after them. The machine must have the
@@ -79,9 +88,10 @@ impl<'a, V: Value, O: Offset> CpuSpmvOperands<'a, V, O> {
     /// Casts the operands to type W, which they already have.
     #[cfg(target_arch = "x86_64")]
     fn cast<W: Value>(&self) -> CpuSpmvOperands<'a, W, O> {
-        let &Self { row_ends, columns, values, alpha, x, beta } = self;
+        let &Self { row_offsets, row_ends, columns, values, alpha, x, beta } = self;
         let (values, x) = (bytemuck::cast_slice(values), bytemuck::cast_slice(x));
         CpuSpmvOperands {
+            row_offsets,
             row_ends,
             columns,
             values,
@@ -229,7 +239,8 @@ impl<V: Lanes, O: Offset> CpuSpmvOperands<'_, V, O> {
                 RowsKernel::Rows => self.run_rows(tile, finished, &WithoutRuns(rows)),
                 RowsKernel::Runs => self.run_rows(tile, finished, &WithRuns(rows)),
                 RowsKernel::Scattered => self.run_scattered_rows(&WithoutRuns(rows), tile, finished),
-                RowsKernel::EvenRows(even) => self.run_even_rows(&WithoutRuns(rows), tile, *even, finished),
+                RowsKernel::EvenRows(even) => self.run_even_rows(&WithoutRuns(rows), tile, even, finished),
+                RowsKernel::Singles => self.run_singles(&WithoutRuns(rows), tile, finished),
                 RowsKernel::ShortRows => self.run_short_rows(&WithoutRuns(rows), tile, finished),
                 RowsKernel::Groups(groups) => self.run_groups(&WithoutRuns(rows), tile, groups, finished),
             }

@@ -4,9 +4,10 @@ use proptest::prelude::*;
 
 use super::super::merge_path::Coordinate;
 use super::cut::{CpuTile, SpmvCut, TILE};
+use super::even::{EvenRuns, are_single};
 use super::groups::{GroupedRows, SpmvGroups};
 use super::instructions::SpmvInstructions;
-use super::kernel::{EvenLength, RowsKernel};
+use super::kernel::RowsKernel;
 use super::rows::CpuSpmvOperands;
 use super::tiles::SpmvTiles;
 use crate::generate::{Kind, generate};
@@ -77,11 +78,17 @@ fn ways<V: Value, O: Offset>(
         }),
         ("rows", |_, _, _| RowsKernel::Rows),
         ("scattered", |_, _, _| RowsKernel::Scattered),
-        ("rows of one", |_, _, _| RowsKernel::EvenRows(EvenLength { length: 1, are_scattered: false })),
-        ("scattered rows of two", |_, _, _| {
-            RowsKernel::EvenRows(EvenLength { length: 2, are_scattered: true })
+        ("even rows", |start, ends, columns| RowsKernel::EvenRows(even_runs(start, ends, columns))),
+        ("scattered even rows", |start, ends, columns| {
+            let runs = even_runs(start, ends, columns);
+            RowsKernel::EvenRows(EvenRuns { are_scattered: true, ..runs })
         }),
-        ("rows of four", |_, _, _| RowsKernel::EvenRows(EvenLength { length: 4, are_scattered: false })),
+        (
+            "single rows",
+            |start, ends, _| {
+                if are_single(start, ends) { RowsKernel::Singles } else { RowsKernel::Rows }
+            },
+        ),
         ("short rows", |_, _, _| RowsKernel::ShortRows),
         ("runs", |_, _, _| RowsKernel::Runs),
         ("groups", |start, ends, columns| RowsKernel::Groups(GroupedRows::all(start, ends, columns, false))),
@@ -99,6 +106,11 @@ fn ways<V: Value, O: Offset>(
             (format!("{cut:?}, {name}, {instructions:?}"), tiles, instructions)
         })
     })
+}
+
+/// The runs of all rows, even if they do not pay off.
+fn even_runs<O: Offset>(start: usize, ends: &[O], columns: &[u32]) -> EvenRuns {
+    EvenRuns::with_others(start, ends, columns, usize::MAX).expect("any number of other rows")
 }
 
 fn check_all(a: &Csr<f64>) {
@@ -162,6 +174,34 @@ fn sizes_around_tiles_are_right() {
 }
 
 #[test]
+fn rows_in_runs_of_one_length_are_right() {
+    // Every length, in runs that end within a vector and with the matrix.
+    for rest in 0..9 {
+        let lengths: Vec<usize> = (0..19).flat_map(|length| vec![length; 40 + rest]).collect();
+        check_all(&with_lengths(&lengths, 300));
+        for length in 0..18 {
+            check_all(&with_lengths(&vec![length; 16 + rest], 50));
+        }
+    }
+}
+
+#[test]
+fn rows_of_at_most_one_nonzero_are_right() {
+    for count in [1, 7, 8, 9, 33, 5000] {
+        for every in [2, 3, 11] {
+            let is_empty = |row: usize| row.wrapping_mul(0x9e37_79b9) >> 7 & 0xff < 256 / every;
+            let mut lengths: Vec<usize> = (0..count).map(|row| usize::from(!is_empty(row))).collect();
+            check_all(&with_lengths(&lengths, 77));
+            // Tiles that begin within a row, at its end, or one nonzero before.
+            for long in [2 * TILE, 2 * TILE + 1, 2 * TILE + 2] {
+                lengths[0] = long;
+                check_all(&with_lengths(&lengths, 77));
+            }
+        }
+    }
+}
+
+#[test]
 fn zero_beta_overwrites_nan() {
     let a = with_lengths(&[2, 0, 3 * TILE, 1], 10);
     let x = vec![1.0; 10];
@@ -200,6 +240,22 @@ fn entries_after_a_row_have_no_effect() {
         tiles.multiply_with(&operands, instructions, &mut y);
         for (row, y) in y.iter().enumerate() {
             assert_eq!(y.is_finite(), row % 3 == 1, "row {row}, {way}: {y}");
+        }
+    }
+}
+
+#[test]
+fn entries_after_empty_rows_have_no_effect() {
+    let lengths: Vec<usize> = (0..100).map(|row| usize::from(row % 3 == 1 || row % 7 == 2)).collect();
+    let mut a = with_lengths(&lengths, 50);
+    a.values_mut().fill(f64::INFINITY);
+    let x = vec![f64::NAN; 50];
+    let operands = CpuSpmvOperands::new(a.view(), 1.0, &x, 0.0);
+    for (way, tiles, instructions) in ways(&a, SpmvCut::Rows) {
+        let mut y = vec![f64::NAN; a.nrows()];
+        tiles.multiply_with(&operands, instructions, &mut y);
+        for (row, (y, length)) in y.iter().zip(&lengths).enumerate() {
+            assert_eq!(*y == 0.0, *length == 0, "row {row}, {way}: {y}");
         }
     }
 }

@@ -1,90 +1,98 @@
 //! Short rows of the same length, several at a time.
 
+use std::ops::Range;
+
 use super::super::cut::CpuTile;
-use super::super::kernel::{EVEN_ROWS, EvenLength, are_even};
-use super::super::x86::Lanes;
-use super::{CpuSpmvOperands, WithoutRuns, carry};
+use super::super::even::EvenRuns;
+use super::super::x86::{EvenRows, Lanes};
+use super::{CpuSpmvOperands, FETCHED_ROWS, WithoutRuns, carry};
 use crate::Offset;
 
 impl<V: Lanes, O: Offset> CpuSpmvOperands<'_, V, O> {
     /// # Safety
-    /// The machine has AVX2 and FMA.
+    /// The machine has AVX2 and FMA, and the runs are those of the tile's rows.
     #[inline(never)]
     #[target_feature(enable = "avx2,fma")]
     pub(super) unsafe fn run_even_rows(
         &self,
         rows: &WithoutRuns<'_, V>,
         tile: &CpuTile,
-        even: EvenLength,
+        even: &EvenRuns,
         finished: &mut [V],
     ) -> Option<V> {
-        // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
-        unsafe {
-            let start = match (even.length, even.are_scattered) {
-                (1, false) => self.sum_even_rows::<1, false>(rows, tile, finished),
-                (1, true) => self.sum_even_rows::<1, true>(rows, tile, finished),
-                (2, false) => self.sum_even_rows::<2, false>(rows, tile, finished),
-                (2, true) => self.sum_even_rows::<2, true>(rows, tile, finished),
-                (3, false) => self.sum_even_rows::<3, false>(rows, tile, finished),
-                (3, true) => self.sum_even_rows::<3, true>(rows, tile, finished),
-                (_, false) => self.sum_even_rows::<4, false>(rows, tile, finished),
-                (_, true) => self.sum_even_rows::<4, true>(rows, tile, finished),
-            };
-            carry(tile, start, rows)
+        let mut start = tile.path.start.nonzero;
+        let mut ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
+        let mut rest = finished;
+        for run in &even.runs {
+            let (run_ends, y);
+            (run_ends, ends) = ends.split_at(run.rows());
+            (y, rest) = rest.split_at_mut(run.rows());
+            let block = if even.are_scattered { FETCHED_ROWS } else { run.rows() };
+            for (ends, y) in run_ends.chunks(block).zip(y.chunks_mut(block)) {
+                if even.are_scattered {
+                    rows.0.prefetch_x(&self.columns[start..], ends[ends.len() - 1].to_usize() - start);
+                }
+                // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
+                unsafe {
+                    let mut done = 0;
+                    if let Some(length) = run.length.map(usize::from) {
+                        done = self.sum_even_rows(rows, EvenRows { start, length }, y);
+                        start += done * length;
+                    }
+                    start = self.sum_rows(start, &ends[done..], &mut y[done..], rows);
+                }
+            }
         }
+        // SAFETY: as above.
+        unsafe { carry(tile, start, rows) }
     }
 
-    /// Computes the rows that end in the tile, most of which have `LENGTH` nonzeros, and returns the nonzero after them.
-    ///
     /// # Safety
-    /// The machine has AVX2 and FMA; the rows are those of the matrix.
+    /// The machine has AVX2 and FMA, and no row has more than one nonzero.
+    #[inline(never)]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn sum_even_rows<const LENGTH: usize, const SCATTERED: bool>(
+    pub(super) unsafe fn run_singles(
         &self,
         rows: &WithoutRuns<'_, V>,
         tile: &CpuTile,
         finished: &mut [V],
-    ) -> usize {
-        let mut start = tile.path.start.nonzero;
-        let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
-        let (groups, rest) = finished.as_chunks_mut::<EVEN_ROWS>();
-        let (end_groups, end_rest) = row_ends.as_chunks::<EVEN_ROWS>();
-        for (y, ends) in groups.iter_mut().zip(end_groups) {
-            if SCATTERED {
-                let count = ends[EVEN_ROWS - 1].to_usize() - start;
-                rows.0.prefetch_x(&self.columns[start..], count);
+    ) -> Option<V> {
+        let Range { start, end } = &tile.path;
+        let offsets = &self.row_offsets[start.row..=end.row];
+        // Nonzeros of the first row may lie in tiles before.
+        let cut = usize::from(offsets[0].to_usize() < start.nonzero).min(finished.len());
+        let (first, others) = finished.split_at_mut(cut);
+        // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
+        unsafe {
+            let mut start = self.sum_rows(start.nonzero, &offsets[1..=cut], first, rows);
+            let mut done = 0;
+            // Offsets of 64 bits have twice as many halves.
+            let halves = bytemuck::try_cast_slice(&offsets[cut..]).unwrap_or_default();
+            if halves.len() == others.len() + 1 {
+                done = rows.0.single_rows(halves, (self.alpha, self.beta), others);
+                start = offsets[cut + done].to_usize();
             }
-            if are_even(start, ends, LENGTH) {
-                // SAFETY: there are as many nonzeros, and columns are below the length of x.
-                let sums = unsafe { self.even_sums::<LENGTH>(start) };
-                self.update_all(y, &sums);
-                start += EVEN_ROWS * LENGTH;
-            } else {
-                // SAFETY: guaranteed by the caller.
-                start = unsafe { self.sum_rows(start, ends, y, rows) };
-            }
+            start = self.sum_rows(start, &offsets[cut + done + 1..], &mut others[done..], rows);
+            carry(tile, start, rows)
         }
-        // SAFETY: guaranteed by the caller.
-        unsafe { self.sum_rows(start, end_rest, rest, rows) }
     }
 
-    /// Sums of rows of `LENGTH` nonzeros, the first of which starts at the nonzero `start`.
+    /// Computes all rows but the last few, and returns their number.
     ///
     /// # Safety
-    /// There are as many nonzeros, and every column is below the length of x.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    unsafe fn even_sums<const LENGTH: usize>(&self, start: usize) -> [V; EVEN_ROWS] {
-        let range = start..start + EVEN_ROWS * LENGTH;
-        let (columns, _) = self.columns[range.clone()].as_chunks::<LENGTH>();
-        let (values, _) = self.values[range].as_chunks::<LENGTH>();
-        let mut sums = [V::ZERO; EVEN_ROWS];
-        for (sum, (columns, values)) in sums.iter_mut().zip(columns.iter().zip(values)) {
-            for (column, value) in columns.iter().zip(values) {
-                // SAFETY: guaranteed by the caller.
-                *sum += *value * unsafe { *self.x.get_unchecked(*column as usize) };
-            }
+    /// The machine has AVX2 and FMA; the rows are those of the matrix.
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn sum_even_rows(&self, rows: &WithoutRuns<'_, V>, even: EvenRows, y: &mut [V]) -> usize {
+        let (rows, start, factors) = (&rows.0, even.start, (self.alpha, self.beta));
+        macro_rules! of_length {
+            ($($length:literal)*) => {
+                match even.length {
+                    $($length => rows.even_rows::<$length>(start, factors, y),)*
+                    _ => 0,
+                }
+            };
         }
-        sums
+        // SAFETY: guaranteed by the caller; columns are below the length of x.
+        unsafe { of_length!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16) }
     }
 }

@@ -1,6 +1,7 @@
 //! Sums of rows with the vector instructions of x86-64.
 
 mod avx2;
+mod even;
 mod gathers;
 mod groups;
 mod lanes;
