@@ -21,7 +21,7 @@ impl<V: Lanes, O: Offset> CpuSpmvOperands<'_, V, O> {
         finished: &mut [V],
     ) -> Option<V> {
         let mut start = tile.path.start.nonzero;
-        let mut ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
+        let mut ends = self.row_ends(tile);
         let mut rest = finished;
         for run in &even.runs {
             let (run_ends, y);

@@ -72,7 +72,8 @@ impl<V: Lanes> Avx2Rows<'_, V> {
         (alpha, beta): (V, V),
         y: &mut [V],
     ) -> usize {
-        let (wide_alpha, wide_beta) = (V::splat(alpha), V::splat(beta));
+        // SAFETY: guaranteed by the caller.
+        let (wide_alpha, wide_beta) = unsafe { (V::splat(alpha), V::splat(beta)) };
         for (vector, y) in y.chunks_exact_mut(V::WIDE).enumerate() {
             let offsets = &offsets[vector * V::WIDE..][..=V::WIDE];
             let start = offsets[0] as usize;
