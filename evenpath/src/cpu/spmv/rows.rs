@@ -25,7 +25,7 @@ const FETCHED_ROWS: usize = 16;
 
 /// Operands that all tiles share. Every column is below the length of x.
 pub(super) struct CpuSpmvOperands<'a, V, O> {
-    row_offsets: &'a [O],
+    row_ends: &'a [O],
     columns: &'a [u32],
     values: &'a [V],
     pub(super) alpha: V,
@@ -37,13 +37,8 @@ impl<'a, V: Value, O: Offset> CpuSpmvOperands<'a, V, O> {
     /// Creates the operands for an x with one element per column.
     pub(super) fn new(matrix: CsrView<'a, V, O>, alpha: V, x: &'a [V], beta: V) -> Self {
         assert_eq!(x.len(), matrix.ncols(), "shapes are checked by the caller");
-        let (row_offsets, columns, values) = (matrix.row_offsets(), matrix.column_indices(), matrix.values());
-        Self { row_offsets, columns, values, alpha, x, beta }
-    }
-
-    /// Ends of the rows that end in the tile.
-    fn row_ends(&self, tile: &CpuTile) -> &'a [O] {
-        &self.row_offsets[1..][tile.path.start.row..tile.path.end.row]
+        let row_ends = &matrix.row_offsets()[1..];
+        Self { row_ends, columns: matrix.column_indices(), values: matrix.values(), alpha, x, beta }
     }
 
     /// Computes the rows that end in the tile, and returns its partial sum of the row after them. The machine must have the
@@ -84,10 +79,10 @@ impl<'a, V: Value, O: Offset> CpuSpmvOperands<'a, V, O> {
     /// Casts the operands to type W, which they already have.
     #[cfg(target_arch = "x86_64")]
     fn cast<W: Value>(&self) -> CpuSpmvOperands<'a, W, O> {
-        let &Self { row_offsets, columns, values, alpha, x, beta } = self;
+        let &Self { row_ends, columns, values, alpha, x, beta } = self;
         let (values, x) = (bytemuck::cast_slice(values), bytemuck::cast_slice(x));
         CpuSpmvOperands {
-            row_offsets,
+            row_ends,
             columns,
             values,
             alpha: bytemuck::cast(alpha),
@@ -111,7 +106,7 @@ impl<'a, V: Value, O: Offset> CpuSpmvOperands<'a, V, O> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn run_rows(&self, tile: &CpuTile, finished: &mut [V], sums: &impl RowSum<V>) -> Option<V> {
-        let row_ends = self.row_ends(tile);
+        let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
         // SAFETY: guaranteed by the caller; ranges are those of rows.
         unsafe {
             let start = self.sum_rows(tile.path.start.nonzero, row_ends, finished, sums);
@@ -252,7 +247,7 @@ impl<V: Lanes, O: Offset> CpuSpmvOperands<'_, V, O> {
         tile: &CpuTile,
         finished: &mut [V],
     ) -> Option<V> {
-        let row_ends = self.row_ends(tile);
+        let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
         // SAFETY: guaranteed by the caller.
         unsafe {
             let start = self.sum_scattered_rows(tile.path.start.nonzero, row_ends, finished, rows);
@@ -290,7 +285,7 @@ impl<V: Lanes, O: Offset> CpuSpmvOperands<'_, V, O> {
         finished: &mut [V],
     ) -> Option<V> {
         let mut start = tile.path.start.nonzero;
-        let row_ends = self.row_ends(tile);
+        let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
         let (fours, rest) = finished.as_chunks_mut::<4>();
         let (end_fours, end_rest) = row_ends.as_chunks::<4>();
         for (y, ends) in fours.iter_mut().zip(end_fours) {

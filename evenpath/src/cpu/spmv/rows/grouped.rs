@@ -19,7 +19,7 @@ impl<V: Lanes, O: Offset> CpuSpmvOperands<'_, V, O> {
         finished: &mut [V],
     ) -> Option<V> {
         let mut start = tile.path.start.nonzero;
-        let mut ends = self.row_ends(tile);
+        let mut ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
         let mut rest = finished;
         let mut copied = grouped.columns.as_slice();
         for group in &grouped.groups {
