@@ -9,6 +9,11 @@ use crate::offset::Offset;
 use crate::operation::Operator;
 use crate::parallel;
 
+/// Number of partial sums of a long row. One would take the latency of an addition for every element.
+const LANES: usize = 16;
+/// Minimum number of elements of a row that has partial sums.
+const LEAST_INTERLEAVED: usize = 8 * LANES;
+
 /// Returns the first element and the sum of each segment; `begins` returns true for the first element of a
 /// segment.
 pub(crate) fn reduce<T: Number>(
@@ -23,7 +28,7 @@ pub(crate) fn reduce<T: Number>(
     }
 }
 
-/// Returns the sum of each row; for empty rows, the identity of the operator. Additions have the order of [`reduce`].
+/// Returns the sum of each row; for empty rows, the identity of the operator. Long rows have several partial sums.
 pub(crate) fn reduce_rows<T: Element, O: Offset>(
     row_offsets: &[O],
     values: &[T],
@@ -55,21 +60,53 @@ fn reduce_rows_by<T: Number, O: Offset, P: Combine<T>>(row_offsets: &[O], values
     });
 }
 
-/// Sum of a row with elements: within the first chunk one after the other; then chunk by chunk, each added up first, unless
-/// another row begins in it.
+/// Sum of a row with elements. Long rows are added up chunk by chunk: the parts in the first and the last chunk, and whole
+/// chunks between them, by themselves.
+#[inline]
 fn row_sum<T: Number, P: Combine<T>>(values: &[T], row: Range<usize>) -> T {
-    let add = |sum: T, elements: &[T]| elements.iter().fold(sum, |sum, &value| P::combine(sum, value));
+    if row.len() < LEAST_INTERLEAVED {
+        return sum_in_order::<T, P>(&values[row]);
+    }
+    long_row_sum::<T, P>(values, row)
+}
+
+#[inline(never)]
+fn long_row_sum<T: Number, P: Combine<T>>(values: &[T], row: Range<usize>) -> T {
     let chunk_end = |chunk: usize| values.len().min((chunk + 1) * CHUNK);
     let (first, last) = (row.start / CHUNK, (row.end - 1) / CHUNK);
-    let sum = add(values[row.start], &values[row.start + 1..row.end.min(chunk_end(first))]);
+    let sum = part_sum::<T, P>(&values[row.start..row.end.min(chunk_end(first))]);
     if first == last {
         return sum;
     }
-    // Chunks that the row fills to their ends are added up by themselves.
-    let filled = if row.end == chunk_end(last) { last + 1 } else { last };
-    let whole = |number: usize| add(P::IDENTITY, &values[chunk(first + 1 + number, values.len())]);
-    let sum = parallel::map(filled - first - 1, 1, whole).into_iter().fold(sum, P::combine);
-    if filled > last { sum } else { add(sum, &values[last * CHUNK..row.end]) }
+    let whole = |number: usize| part_sum::<T, P>(&values[chunk(first + 1 + number, values.len())]);
+    let sum = parallel::map(last - first - 1, 1, whole).into_iter().fold(sum, P::combine);
+    P::combine(sum, part_sum::<T, P>(&values[last * CHUNK..row.end]))
+}
+
+/// Sum of elements, of which there is at least one, in interleaved partial sums if they are many.
+fn part_sum<T: Number, P: Combine<T>>(values: &[T]) -> T {
+    let (groups, rest) = values.as_chunks::<LANES>();
+    let Some((first, groups)) = groups.split_first() else { return sum_in_order::<T, P>(values) };
+    let mut lanes = *first;
+    for group in groups {
+        for (lane, value) in lanes.iter_mut().zip(group) {
+            *lane = P::combine(*lane, *value);
+        }
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for lane in 0..width {
+            lanes[lane] = P::combine(lanes[lane], lanes[lane + width]);
+        }
+        width /= 2;
+    }
+    rest.iter().fold(lanes[0], |sum, value| P::combine(sum, *value))
+}
+
+/// Sum of elements, of which there is at least one, one after the other.
+#[inline]
+fn sum_in_order<T: Number, P: Combine<T>>(values: &[T]) -> T {
+    values[1..].iter().fold(values[0], |sum, value| P::combine(sum, *value))
 }
 
 /// Marks which of `len` elements start a row, from valid row offsets.
@@ -121,28 +158,76 @@ fn reduce_by<T: Number, P: Combine<T>>(
 mod tests {
     use super::*;
 
+    /// Row offsets with short and long rows, some of which begin or end with a chunk; the last has this length.
+    fn offsets(last: usize) -> Vec<u32> {
+        let lengths = [0, 3, CHUNK - 3, CHUNK, 2 * CHUNK, 1, 0, 3 * CHUNK + 5, 7, CHUNK - 13, 2, 0];
+        let around = LEAST_INTERLEAVED - 2..LEAST_INTERLEAVED + LANES + 2;
+        let mut row_offsets = vec![0];
+        for length in lengths.into_iter().chain(around).chain([last]) {
+            row_offsets.push(row_offsets[row_offsets.len() - 1] + length as u32);
+        }
+        row_offsets
+    }
+
+    fn sums<T: Element>(row_offsets: &[u32], values: &[T], operator: Operator) -> Vec<T> {
+        let mut sums = vec![T::ZERO; row_offsets.len() - 1];
+        reduce_rows(row_offsets, values, operator, &mut sums);
+        sums
+    }
+
     #[test]
     fn rows_have_the_sums_of_their_segments() {
-        let lengths = [0, 3, CHUNK - 3, CHUNK, 2 * CHUNK, 1, 0, 3 * CHUNK + 5, 7, CHUNK - 13, 2, 0];
-        // The last row ends within a chunk, or at the end of one.
         for last in [0, 2 * CHUNK + 100, 2 * CHUNK + 2, CHUNK - 2] {
-            let mut row_offsets = vec![0_u32];
-            for length in lengths.into_iter().chain([last]) {
-                row_offsets.push(row_offsets[row_offsets.len() - 1] + length as u32);
-            }
+            let row_offsets = offsets(last);
             let len = row_offsets[row_offsets.len() - 1] as usize;
-            let values: Vec<f32> = (0..len).map(|at| ((at * 7919) % 1000) as f32 / 37.0 - 11.0).collect();
+            // Small whole numbers: sums are exact in any order.
+            let values: Vec<f64> = (0..len).map(|at| ((at * 7919) % 1000) as f64 - 500.0).collect();
             let heads = row_heads(&row_offsets, len);
             for operator in [Operator::Sum, Operator::Min, Operator::Max] {
-                let mut sums = vec![0.0; row_offsets.len() - 1];
-                reduce_rows(&row_offsets, &values, operator, &mut sums);
                 let (_, own) = reduce(&values, |index| heads[index], operator);
                 let mut own = own.into_iter();
-                for (sum, ends) in sums.iter().zip(row_offsets.windows(2)) {
-                    let expected: f32 =
-                        if ends[0] < ends[1] { own.next().unwrap() } else { operator.identity() };
+                for (sum, ends) in
+                    sums(&row_offsets, &values, operator).into_iter().zip(row_offsets.windows(2))
+                {
+                    let expected = if ends[0] < ends[1] { own.next().unwrap() } else { operator.identity() };
                     assert_eq!(sum.to_bits(), expected.to_bits(), "{operator:?} of {ends:?}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn sums_of_rows_are_within_their_bound_and_the_same_with_any_threads() {
+        let row_offsets = offsets(2 * CHUNK + 100);
+        let len = row_offsets[row_offsets.len() - 1] as usize;
+        let values: Vec<f32> = (0..len).map(|at| (at as f32 * 0.618_034).fract() - 0.3).collect();
+        let on_threads = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| sums(&row_offsets, &values, Operator::Sum))
+        };
+        let alone = on_threads(1);
+        for (sum, ends) in alone.iter().zip(row_offsets.windows(2)) {
+            let row = values[ends[0] as usize..ends[1] as usize].iter().map(|&value| f64::from(value));
+            let magnitude: f64 = row.clone().map(f64::abs).sum();
+            // Partial sums of a chunk have a sixteenth of its elements.
+            let bound = (CHUNK / LANES + LANES + 10) as f64 * f64::from(f32::EPSILON) * magnitude;
+            assert!((f64::from(*sum) - row.sum::<f64>()).abs() <= bound, "{sum} of {ends:?}");
+        }
+        for threads in [2, 3] {
+            assert!(alone.iter().zip(on_threads(threads)).all(|(a, b)| a.to_bits() == b.to_bits()));
+        }
+    }
+
+    #[test]
+    fn extremes_of_long_rows_are_numbers_rather_than_nan() {
+        for at in 0..2 * LEAST_INTERLEAVED {
+            let mut values = vec![f64::NAN; 2 * LEAST_INTERLEAVED];
+            let row_offsets = [0, values.len() as u32];
+            assert!(sums(&row_offsets, &values, Operator::Min)[0].is_nan());
+            values[at] = 3.0;
+            assert!(sums(&row_offsets, &values, Operator::Sum)[0].is_nan());
+            for operator in [Operator::Min, Operator::Max] {
+                assert!((sums(&row_offsets, &values, operator)[0] - 3.0).abs() < 0.5, "{operator:?} at {at}");
             }
         }
     }

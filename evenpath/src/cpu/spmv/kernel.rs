@@ -48,7 +48,7 @@ const EVEN: usize = 2;
 /// Maximum length of even rows that are summed together even if their columns are those of the row before. Longer ones are
 /// faster by groups where caches do not hold the matrix.
 const EVEN_GROUPED: usize = 9;
-/// Mean number of rows between changes of the length from which on rows of at most one nonzero are summed by their lengths.
+/// Minimum mean number of rows between changes of the length for summing rows of at most one nonzero by their lengths.
 const SINGLE_ROWS: usize = 64;
 /// Maximum length of even rows that are summed together on processors with fast gathers. Longer ones fill a gather.
 const EVEN_GATHERED: usize = 4;

@@ -25,7 +25,6 @@ const FETCHED_ROWS: usize = 16;
 
 /// Operands that all tiles share. Every column is below the length of x.
 pub(super) struct CpuSpmvOperands<'a, V, O> {
-    row_offsets: &'a [O],
     row_ends: &'a [O],
     columns: &'a [u32],
     values: &'a [V],
@@ -38,16 +37,8 @@ impl<'a, V: Value, O: Offset> CpuSpmvOperands<'a, V, O> {
     /// Creates the operands for an x with one element per column.
     pub(super) fn new(matrix: CsrView<'a, V, O>, alpha: V, x: &'a [V], beta: V) -> Self {
         assert_eq!(x.len(), matrix.ncols(), "shapes are checked by the caller");
-        let row_offsets = matrix.row_offsets();
-        Self {
-            row_offsets,
-            row_ends: &row_offsets[1..],
-            columns: matrix.column_indices(),
-            values: matrix.values(),
-            alpha,
-            x,
-            beta,
-        }
+        let row_ends = &matrix.row_offsets()[1..];
+        Self { row_ends, columns: matrix.column_indices(), values: matrix.values(), alpha, x, beta }
     }
 
     /// Computes the rows that end in the tile, and returns its partial sum of the row after them. The machine must have the
@@ -88,10 +79,9 @@ impl<'a, V: Value, O: Offset> CpuSpmvOperands<'a, V, O> {
     /// Casts the operands to type W, which they already have.
     #[cfg(target_arch = "x86_64")]
     fn cast<W: Value>(&self) -> CpuSpmvOperands<'a, W, O> {
-        let &Self { row_offsets, row_ends, columns, values, alpha, x, beta } = self;
+        let &Self { row_ends, columns, values, alpha, x, beta } = self;
         let (values, x) = (bytemuck::cast_slice(values), bytemuck::cast_slice(x));
         CpuSpmvOperands {
-            row_offsets,
             row_ends,
             columns,
             values,

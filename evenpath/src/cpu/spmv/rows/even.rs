@@ -1,7 +1,5 @@
 //! Short rows of the same length, several at a time.
 
-use std::ops::Range;
-
 use super::super::cut::CpuTile;
 use super::super::even::EvenRuns;
 use super::super::x86::{EvenRows, Lanes};
@@ -57,22 +55,20 @@ impl<V: Lanes, O: Offset> CpuSpmvOperands<'_, V, O> {
         tile: &CpuTile,
         finished: &mut [V],
     ) -> Option<V> {
-        let Range { start, end } = &tile.path;
-        let offsets = &self.row_offsets[start.row..=end.row];
-        // Nonzeros of the first row may lie in tiles before.
-        let cut = usize::from(offsets[0].to_usize() < start.nonzero).min(finished.len());
-        let (first, others) = finished.split_at_mut(cut);
+        let ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
+        // Nonzeros of the first row may lie in tiles before; the others start where the rows before them end.
+        let (first, others) = finished.split_at_mut(finished.len().min(1));
         // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
         unsafe {
-            let mut start = self.sum_rows(start.nonzero, &offsets[1..=cut], first, rows);
+            let mut start = self.sum_rows(tile.path.start.nonzero, ends, first, rows);
             let mut done = 0;
             // Offsets of 64 bits have twice as many halves.
-            let halves = bytemuck::try_cast_slice(&offsets[cut..]).unwrap_or_default();
-            if halves.len() == others.len() + 1 {
+            let halves = bytemuck::try_cast_slice(ends).unwrap_or_default();
+            if halves.len() == ends.len() && !others.is_empty() {
                 done = rows.0.single_rows(halves, (self.alpha, self.beta), others);
-                start = offsets[cut + done].to_usize();
+                start = ends[done].to_usize();
             }
-            start = self.sum_rows(start, &offsets[cut + done + 1..], &mut others[done..], rows);
+            start = self.sum_rows(start, &ends[first.len() + done..], &mut others[done..], rows);
             carry(tile, start, rows)
         }
     }
