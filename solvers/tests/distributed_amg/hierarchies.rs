@@ -45,6 +45,38 @@ fn one_rank_has_the_hierarchy_of_one_device() {
 }
 
 #[test]
+fn the_spectral_radius_is_that_of_the_whole_matrix() {
+    for device in device_of_each_kind() {
+        let a = poisson::<f64>(&[16, 12], &[1.0, 0.2]);
+        let expected = SmoothedAggregation::new(&device.upload(&a).unwrap(), deep()).unwrap();
+        let expected = expected.info().unwrap().levels[0].spectral_radius;
+        for boundaries in [&[0, 64, 128, 192][..], &[0, 0, 7, 192]] {
+            let found = on_ranks(&device, boundaries, &a, |_, a| {
+                Ok(DistributedSmoothedAggregation::new(a, deep())?.info()?.levels[0].spectral_radius)
+            });
+            // The steps start from the same vector.
+            assert!(found.iter().all(|found| (found - expected).abs() < 1e-8), "{found:?}, {expected}");
+        }
+    }
+}
+
+#[test]
+fn filtered_prolongations_keep_coarse_matrices_sparse_over_ranks() {
+    let (device, a) = (Device::cpu(), poisson::<f64>(&[24, 24], &[1.0, 1e-3]));
+    for boundaries in [even(576, 1, 1), even(576, 3, 1)] {
+        let coarse = |is_filtered| {
+            let options = deep().with_strength(0.1).with_filtered_prolongation(is_filtered);
+            let found = on_ranks(&device, &boundaries, &a, |_, a| {
+                Ok(DistributedSmoothedAggregation::new(a, options)?.info()?.levels[1])
+            });
+            (found[0].rows, found[0].nonzeros)
+        };
+        let (filtered, all) = (coarse(true), coarse(false));
+        assert!(filtered.0 == all.0 && 4 * filtered.1 < 3 * all.1, "{filtered:?}, {all:?}");
+    }
+}
+
+#[test]
 fn the_preconditioner_is_symmetric_and_definite() {
     let (device, a) = (Device::cpu(), poisson::<f64>(&[9, 8], &[1.0, 0.01]));
     let rows = a.nrows();
