@@ -23,7 +23,7 @@ pub(super) struct Built<V: Value, M: LevelMatrix<V>> {
     pub(super) transfers: Vec<Transfer<V, M>>,
     /// Near-null vectors of the last level.
     pub(super) near_null: Vec<DeviceVec<V>>,
-    /// What the diagonal of the last level would be without cancellation, if it is a coarse one.
+    /// The diagonal of the last level as it would be without cancellation, if it is a coarse one.
     pub(super) bound: Option<DeviceVec<V>>,
     /// Number of unknowns of a node of the last level.
     pub(super) block_size: usize,
