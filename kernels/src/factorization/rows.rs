@@ -134,7 +134,7 @@ impl<V: Coefficient, O: Offset> FactorRows<V, O> {
         let lane = thread::lane() as usize;
         let mut looked_up = NeededRow::NONE;
         let mut load = |entry: usize| {
-            if entry % thread::WARP_SIZE as usize == 0 {
+            if entry.is_multiple_of(thread::WARP_SIZE as usize) {
                 let is_there = entry + lane < own.below;
                 looked_up =
                     if is_there { bounds(own.column(entry + lane) as usize) } else { NeededRow::NONE };
