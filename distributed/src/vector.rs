@@ -72,10 +72,7 @@ impl<V: Value> DistributedVec<V> {
     /// If the part's length is not that of the rank's range, or it is on another device.
     pub fn from_device(rank: &Rank, partition: &RowPartition, local: DeviceVec<V>) -> Result<Self> {
         check_len(local_len(rank, partition)?, local.len())?;
-        if !local.device().is_same(rank.device()) {
-            let (left, right) = (local.device().to_string(), rank.device().to_string());
-            return Err(evenpath::error::DeviceError::DifferentDevices { left, right }.into());
-        }
+        rank.check_device(local.device())?;
         Ok(Self::from_parts(rank, partition, local))
     }
 

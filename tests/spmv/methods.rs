@@ -3,7 +3,7 @@
 use evenpath::device::DeviceKind;
 use evenpath::error::OpError;
 use evenpath::generate::generate;
-use evenpath::spmv::{SpmvDetails, SpmvMethod, SpmvOptions};
+use evenpath::spmv::{SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlanInfo};
 use evenpath::{Csr, Device, Offset, Value};
 use evenpath_kernels::spmv::{AdaptiveRows, BlockRows, FlatTile, VectorRows};
 use evenpath_tests::{
@@ -210,16 +210,21 @@ fn adaptive_plans_count_their_row_blocks() {
     }
 }
 
+/// Checks a product by row blocks, and returns what the plan says of them.
+fn check_row_blocks(device: &Device, a: &Csr<f64>) -> SpmvPlanInfo {
+    check_spmv(device, a, SpmvMethod::RowBlocks, 1.0, 0.5);
+    let options = SpmvOptions::default().with_method(SpmvMethod::RowBlocks);
+    let plan = device.upload(a).expect("upload").plan_spmv(options).expect("plan");
+    plan.info().expect("info")
+}
+
 /// Row blocks cut by the device have at most four rows per nonzero of a tile, even if all rows are empty.
 #[test]
 fn row_blocks_bound_their_rows() {
     let items = tile_len::<AdaptiveRows<f64, u32>>();
     for DeviceUnderTest { device, .. } in kernel_devices() {
         let a = with_row_lengths::<f64, u32>(10, &[vec![0; 12 * items], vec![3; 100]].concat());
-        check_spmv(&device, &a, SpmvMethod::RowBlocks, 1.0, 0.5);
-        let options = SpmvOptions::default().with_method(SpmvMethod::RowBlocks);
-        let plan = device.upload(&a).expect("upload").plan_spmv(options).expect("plan");
-        let info = plan.info().expect("info");
+        let info = check_row_blocks(&device, &a);
         assert!((3..=4).contains(&info.tiles), "{info}");
     }
 }
@@ -239,19 +244,13 @@ fn long_rows_are_row_blocks() {
             ([&short[..3], &long, &[1, 0, 1], &long, &[0]].concat(), 1 + 3 + 1 + 3 + 1),
         ] {
             let a = with_row_lengths::<f64, u32>(4 * items, &lengths);
-            check_spmv(&device, &a, SpmvMethod::RowBlocks, 1.0, 0.5);
-            let options = SpmvOptions::default().with_method(SpmvMethod::RowBlocks);
-            let plan = device.upload(&a).expect("upload").plan_spmv(options).expect("plan");
-            let info = plan.info().expect("info");
+            let info = check_row_blocks(&device, &a);
             assert!((tiles..=tiles + 1).contains(&info.tiles), "{lengths:?}: {info}");
         }
         // Rows of many times the mean are alone too, where that does not give more row blocks.
         let apart = [vec![250], vec![4; 40]].concat().repeat(10);
         let a = with_row_lengths::<f64, u32>(items, &[vec![4; 5 * items], apart, vec![items]].concat());
-        check_spmv(&device, &a, SpmvMethod::RowBlocks, 1.0, 0.5);
-        let options = SpmvOptions::default().with_method(SpmvMethod::RowBlocks);
-        let plan = device.upload(&a).expect("upload").plan_spmv(options).expect("plan");
-        let info = plan.info().expect("info");
+        let info = check_row_blocks(&device, &a);
         assert!((20 + 20 + 1..=20 + 20 + 10).contains(&info.tiles), "{info}");
     }
 }

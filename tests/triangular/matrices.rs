@@ -81,7 +81,7 @@ pub(super) struct LongRows {
 }
 
 impl LongRows {
-    /// Makes long rows of the lengths around which they are cut, among rows of so many entries that a row has `lanes` lanes.
+    /// Creates a triangle whose rows have `lanes` lanes; some rows have lengths just below and above those at which rows are cut.
     pub(super) fn new(lanes: u32) -> Self {
         let (piece, mean) = (piece_len(lanes) as usize, lanes as usize * 4);
         let lengths = [2 * piece - 1, 2 * piece, 2 * piece + 1, 3 * piece, 3 * piece + 1];

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenpath::error::{DeviceError, OpError};
+use evenpath::error::OpError;
 use evenpath::spadd::Elementwise;
 use evenpath::{Csr, DeviceCsr, Value};
 
@@ -110,10 +110,7 @@ fn is_same_pattern<V: Value>(a: &DeviceCsr<V>, b: &DeviceCsr<V>) -> Result<bool>
 
 /// Checks that a block is canonical and on the rank's device.
 fn check_block<V: Value>(rank: &Rank, block: &DeviceCsr<V>) -> Result<()> {
-    if !block.device().is_same(rank.device()) {
-        let (left, right) = (block.device().to_string(), rank.device().to_string());
-        return Err(DeviceError::DifferentDevices { left, right }.into());
-    }
+    rank.check_device(block.device())?;
     // Refuses operands that are not canonical.
     block.count_elementwise(Elementwise::MaskOut, block)?;
     Ok(())

@@ -1,6 +1,6 @@
 //! Common parts of the runs of plans: their factors, and the buffers that one run at a time uses.
 
-use evenpath::error::{DeviceError, OpError};
+use evenpath::error::OpError;
 use evenpath::{DeviceSlice, Factor, Value};
 use parking_lot::{Mutex, MutexGuard};
 
@@ -25,10 +25,7 @@ pub(super) fn check_part<V: Value>(
     rank: &Rank,
     partition: &RowPartition,
 ) -> Result<()> {
-    if !part.device().is_same(rank.device()) {
-        let (left, right) = (part.device().to_string(), rank.device().to_string());
-        return Err(DeviceError::DifferentDevices { left, right }.into());
-    }
+    rank.check_device(part.device())?;
     let (len, needed) = (part.len(), partition.len(rank.index()) as usize);
     if len == needed { Ok(()) } else { Err(OpError::Length { operand, len, needed }.into()) }
 }

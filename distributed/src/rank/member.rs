@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use evenpath::Device;
+use evenpath::error::DeviceError;
 use parking_lot::Mutex;
 
 use crate::error::{Cause, Error, Failure, Result};
@@ -119,6 +120,15 @@ impl Rank {
     /// Returns an error unless an operand is of this rank and this run.
     pub(crate) fn check_run(&self, operand: &'static str, other: &Self) -> Result<()> {
         if Arc::ptr_eq(&self.shared, &other.shared) { Ok(()) } else { Err(Error::OtherRun { operand }) }
+    }
+
+    /// Returns an error unless an operand is on this rank's device.
+    pub(crate) fn check_device(&self, device: &Device) -> Result<()> {
+        if device.is_same(self.device()) {
+            return Ok(());
+        }
+        let (left, right) = (device.to_string(), self.device().to_string());
+        Err(DeviceError::DifferentDevices { left, right }.into())
     }
 
     /// Ends the work of all ranks because one failed. Returns the error that every rank gets.

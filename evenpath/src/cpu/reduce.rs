@@ -3,6 +3,7 @@ use std::ops::Range;
 use evenpath_kernels::block::operator::{Max, Min, Number, Operator as Combine, Segmented, Sum, Summary};
 
 use super::scan::{CHUNK, before_chunks, chunk};
+use super::vector::combine_by_halves;
 use crate::element::Element;
 use crate::matrix::row_blocks;
 use crate::offset::Offset;
@@ -93,14 +94,8 @@ fn part_sum<T: Number, P: Combine<T>>(values: &[T]) -> T {
             *lane = P::combine(*lane, *value);
         }
     }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for lane in 0..width {
-            lanes[lane] = P::combine(lanes[lane], lanes[lane + width]);
-        }
-        width /= 2;
-    }
-    rest.iter().fold(lanes[0], |sum, value| P::combine(sum, *value))
+    let sum = combine_by_halves(&mut lanes, P::combine);
+    rest.iter().fold(sum, |sum, value| P::combine(sum, *value))
 }
 
 /// Sum of elements, of which there is at least one, one after the other.

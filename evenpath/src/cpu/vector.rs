@@ -148,19 +148,26 @@ pub(super) fn update<V: Value>(y: &mut V, alpha: V, sum: V, beta: V) {
     *y = if beta == V::ZERO { product } else { product + beta * *y };
 }
 
-/// Adds up sums by halves, like the lanes of a warp: the second half to the first, then the second quarter, and so on. Their number is a
-/// power of two.
+/// Adds up sums by halves, like the lanes of a warp. Their number is a power of two.
 #[allow(clippy::inline_always)] // needs the caller's instructions
 #[inline(always)]
 pub(super) fn sum_by_halves<V: Scalar>(sums: &mut [V]) -> V {
-    let mut half = sums.len() / 2;
+    combine_by_halves(sums, |a, b| a + b)
+}
+
+/// Combines values by halves: the first half with the second, then the first quarter with the second, and so on. Their number is a power of
+/// two.
+#[allow(clippy::inline_always)] // needs the caller's instructions
+#[inline(always)]
+pub(super) fn combine_by_halves<T: Copy>(values: &mut [T], combine: impl Fn(T, T) -> T) -> T {
+    let mut half = values.len() / 2;
     while half > 0 {
         for lane in 0..half {
-            sums[lane] += sums[lane + half];
+            values[lane] = combine(values[lane], values[lane + half]);
         }
         half /= 2;
     }
-    sums[0]
+    values[0]
 }
 
 /// Copies the elements at some positions.

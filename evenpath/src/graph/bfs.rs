@@ -1,6 +1,7 @@
 //! Breadth-first search.
 
-use evenpath_kernels::graph::{BfsPull, BfsPush, NextFrontier};
+use evenpath_kernels::block::list::UnorderedList;
+use evenpath_kernels::graph::{BfsPull, BfsPush};
 
 use super::check::{check_graph, check_vertex};
 use super::frontier::Vertices;
@@ -176,7 +177,7 @@ impl<'g, O: Offset> Search<'g, O> {
         let pattern = self.pattern;
         let (levels, parents) = (self.levels.as_global_mut(), self.parents.as_global_mut());
         let launch = pattern.row_offsets.device().kernel().threads(pattern.rows * 32)?;
-        self.next.find(|next: NextFrontier| {
+        self.next.find(|next: UnorderedList| {
             let kernel = BfsPull { incoming: pattern.view(), next, levels, parents, level };
             // SAFETY: there is a warp per vertex, and all arrays have an element per vertex.
             Ok(unsafe { launch.launch(kernel) }?)

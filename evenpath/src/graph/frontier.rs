@@ -1,6 +1,7 @@
 //! Lists of vertices on devices with kernels.
 
-use evenpath_kernels::graph::{Frontier, NextFrontier};
+use evenpath_kernels::block::list::UnorderedList;
+use evenpath_kernels::graph::Frontier;
 
 use crate::Offset;
 use crate::device::{Device, DeviceError, DeviceVec, no_input};
@@ -61,10 +62,10 @@ impl Vertices {
     /// Replaces the list by that which `launch` makes; waits for the device.
     pub(super) fn find(
         &mut self,
-        launch: impl FnOnce(NextFrontier) -> Result<(), OpError>,
+        launch: impl FnOnce(UnorderedList) -> Result<(), OpError>,
     ) -> Result<(), OpError> {
         let mut count = self.list.device().zeros::<u32>(1)?;
-        launch(NextFrontier { vertices: self.list.as_global_mut(), count: count.as_global_mut() })?;
+        launch(UnorderedList { elements: self.list.as_global_mut(), count: count.as_global_mut() })?;
         self.len = count.get(0)? as usize;
         Ok(())
     }

@@ -5,6 +5,7 @@ pub mod balanced_path;
 pub mod count_scan;
 pub mod filled_rows;
 pub mod index;
+pub mod list;
 pub mod lookback;
 pub mod merge_path;
 pub mod merge_share;

@@ -6,7 +6,8 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, GlobalMut};
 
-use super::frontier::{Frontier, NextFrontier};
+use super::frontier::Frontier;
+use crate::block::list::UnorderedList;
 use crate::{GlobalPattern, Offset};
 
 /// The level of a vertex that was not reached, and the parent of one that has none.
@@ -20,7 +21,7 @@ kernel! {
         /// The vertices of the level before.
         pub frontier: Frontier<O>,
         /// Output: the vertices of the level.
-        pub next: NextFrontier,
+        pub next: UnorderedList,
         /// The level of each vertex.
         pub levels: GlobalMut<u32>,
         /// The parent of each vertex.
@@ -61,7 +62,7 @@ kernel! {
         /// The graph with its edges reversed, whose rows are sorted.
         pub incoming: GlobalPattern<O>,
         /// Output: the vertices of the level.
-        pub next: NextFrontier,
+        pub next: UnorderedList,
         /// The level of each vertex.
         pub levels: GlobalMut<u32>,
         /// The parent of each vertex.

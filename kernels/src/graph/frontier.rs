@@ -1,7 +1,6 @@
-//! The edges of a list of vertices, and lists that kernels make.
+//! The edges of a list of vertices.
 
-use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{device, parameters, thread, warp, Global, GlobalMut};
+use evenpath_simt::{device, parameters, thread, Global};
 
 use crate::block::search::partition_point;
 use crate::{GlobalPattern, Offset};
@@ -60,35 +59,6 @@ impl<O: Offset> Frontier<O> {
                 + (wanted as usize).wrapping_sub(before);
             let to = pattern.column_indices.load_if(place, is_edge);
             visit(Edge { from, to, place }, is_edge);
-        }
-    }
-}
-
-parameters! {
-    /// A list that a kernel makes, in any order.
-    pub struct NextFrontier {
-        /// Output: the vertices.
-        pub vertices: GlobalMut<u32>,
-        /// Their number; zero before.
-        pub count: GlobalMut<u32>,
-    }
-}
-
-impl NextFrontier {
-    /// Adds the vertices of the lanes that have one. All lanes of a warp call it.
-    #[device(track_caller)]
-    pub(super) fn add(self, vertex: u32, is_one: bool) {
-        let lanes = warp::ballot(warp::FULL, is_one);
-        if lanes == 0 {
-            return;
-        }
-        let mut base = 0;
-        if thread::lane() == 0 {
-            base = self.count.fetch_add(0, lanes.count_ones(), Ordering::Relaxed, Scope::Device);
-        }
-        base = warp::shuffle(warp::FULL, base, 0);
-        if is_one {
-            self.vertices.store((base + warp::count_below(lanes)) as usize, vertex);
         }
     }
 }

@@ -14,6 +14,6 @@ mod relax;
 pub use bfs::{BfsPull, BfsPush, NO_VERTEX};
 pub use color::{color_priority, ColorPriorities, ColorVertices};
 pub use components::{HookEdges, JumpLabels};
-pub use frontier::{Frontier, NextFrontier};
+pub use frontier::Frontier;
 pub use peel::{ListLowDegrees, PeelEdges, RowDegrees};
 pub use relax::{Distance, RelaxEdges};

@@ -5,7 +5,8 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, GlobalMut};
 
 use super::bfs::NO_VERTEX;
-use super::frontier::{Frontier, NextFrontier};
+use super::frontier::Frontier;
+use crate::block::list::UnorderedList;
 use crate::{GlobalPattern, Offset};
 
 kernel! {
@@ -39,7 +40,7 @@ kernel! {
         /// The core number of each vertex that was removed; [`NO_VERTEX`] for others.
         pub cores: GlobalMut<u32>,
         /// Output: the vertices that are removed.
-        pub next: NextFrontier,
+        pub next: UnorderedList,
         /// Output: the least degree of the vertices that stay; before, the greatest number.
         pub least: GlobalMut<u32>,
         /// The core number.
@@ -83,7 +84,7 @@ kernel! {
         /// The vertices that were removed.
         pub frontier: Frontier<O>,
         /// Output: the vertices that are removed.
-        pub next: NextFrontier,
+        pub next: UnorderedList,
         /// The degree of each vertex.
         pub degrees: GlobalMut<u32>,
         /// The core number of each vertex that was removed; [`NO_VERTEX`] for others.

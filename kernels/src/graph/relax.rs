@@ -3,7 +3,8 @@
 use evenpath_simt::atomic::{AtomicInteger, Ordering, Scope};
 use evenpath_simt::{device, kernel, Arena, Arithmetic, Global, GlobalMut};
 
-use super::frontier::{Frontier, NextFrontier};
+use super::frontier::Frontier;
+use crate::block::list::UnorderedList;
 use crate::{GlobalPattern, Offset};
 
 /// Lengths of edges that are not negative: their bits are in the order of the lengths.
@@ -44,7 +45,7 @@ kernel! {
         /// The vertices whose distances became less in the round before.
         pub frontier: Frontier<O>,
         /// Output: those whose distances become less.
-        pub next: NextFrontier,
+        pub next: UnorderedList,
         /// The bits of the distance of each vertex.
         pub distances: GlobalMut<<V as Distance>::Bits>,
         /// The last round in which each vertex was listed.

@@ -1,8 +1,8 @@
 //! Row blocks, made without the host: consecutive rows that have few nonzeros together, or one row that has many.
 
-use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{device, kernel, thread, warp, Arena, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, GlobalMut};
 
+use crate::block::list::UnorderedList;
 use crate::block::search::partition_point;
 use crate::{GlobalPattern, Offset};
 
@@ -56,9 +56,7 @@ kernel! {
         /// The matrix.
         pub pattern: GlobalPattern<O>,
         /// Output: the rows.
-        pub starts: GlobalMut<u32>,
-        /// One word, zero before: how many are listed.
-        pub listed: GlobalMut<u64>,
+        pub starts: UnorderedList,
         /// Nonzeros and quarters of rows between the beginnings of row blocks.
         pub share: u32,
         /// Maximum number of nonzeros of a row that is not alone.
@@ -73,19 +71,7 @@ impl<O: Offset> ListRowBlocks<O> {
     #[device]
     fn list_row_blocks<const BLOCK: usize>(self, _: Arena) {
         let row = thread::global_index::<BLOCK>();
-        let starts = warp::ballot(warp::FULL, self.is_start(row));
-        if starts == 0 {
-            return;
-        }
-        let mut before = 0;
-        if thread::lane() == 0 {
-            let count = u64::from(starts.count_ones());
-            before = self.listed.fetch_add(0, count, Ordering::Relaxed, Scope::Device) as u32;
-        }
-        let place = warp::shuffle(warp::FULL, before, 0) + warp::count_below(starts);
-        if starts >> thread::lane() & 1 == 1 {
-            self.starts.store(place as usize, row as u32);
-        }
+        self.starts.add(row as u32, self.is_start(row));
     }
 
     /// Returns whether a row begins a row block; the number of rows counts as one that does.

@@ -15,9 +15,9 @@ const COUNT_WORD: usize = 1;
 /// The first word of [`FindTriangle::found`] with a number of pieces of long rows.
 const PIECES_WORD: usize = 2;
 
-/// Entries of a lane of a piece, unless there are many lanes.
+/// Entries of a piece for each lane, unless there are many lanes.
 const PIECE_OF_LANE: u32 = 32;
-/// Number of lanes from which pieces have the same length.
+/// Minimum number of lanes for the longest pieces.
 const MANY_LANES: u32 = 8;
 /// Number of different lengths of pieces.
 const PIECE_LENS: usize = MANY_LANES.ilog2() as usize + 1;
@@ -25,18 +25,18 @@ const PIECE_LENS: usize = MANY_LANES.ilog2() as usize + 1;
 /// Words of [`FindTriangle::found`].
 pub const FOUND_WORDS: usize = PIECES_WORD + PIECE_LENS;
 
-/// Returns the word of [`FindTriangle::found`] with the number of pieces if units have so many lanes.
+/// Returns the index of the word of [`FindTriangle::found`] that counts pieces for units of `lanes` lanes.
 pub fn pieces_word(lanes: u32) -> usize {
     PIECES_WORD + lanes.min(MANY_LANES).ilog2() as usize
 }
 
-/// Returns the number of entries of a piece, except that the last of a row may have fewer.
+/// Returns the number of entries of a piece of `lanes` lanes; the last piece of a row may have fewer.
 #[device]
 pub fn piece_len(lanes: u32) -> u32 {
     PIECE_OF_LANE * lanes.min(MANY_LANES)
 }
 
-/// Returns the number of pieces into which a row with so many entries is cut, or zero if it is not.
+/// Returns the number of pieces of a row of `len` entries, or zero if the row is not cut.
 #[device]
 pub fn pieces_of(len: u32, lanes: u32) -> u32 {
     if len > 2 * piece_len(lanes) {
@@ -46,8 +46,8 @@ pub fn pieces_of(len: u32, lanes: u32) -> u32 {
     }
 }
 
-/// Returns the place of the entry that is summed `at`-th. The entry next to the diagonal is the last, because its row is solved last:
-/// until that is there, the others are summed.
+/// Returns the place of the entry that is summed `at`-th. The entry next to the diagonal is the last: its row is solved last, and the
+/// others are summed in the meantime.
 #[device]
 pub fn toward_diagonal(len: usize, at: usize, is_upper: bool) -> usize {
     if is_upper {

@@ -8,7 +8,7 @@ use evenpath_distributed::{DistributedCsr, Error as RankError};
 use super::build::{Built, build};
 use super::cycle::{Hierarchy, Work};
 use super::gathered::Gathered;
-use super::info::{AmgInfo, AmgLevelInfo, Part, Stopwatch};
+use super::info::{AmgInfo, Part, Stopwatch};
 use super::level::Level;
 use super::matrix::LevelMatrix;
 use super::near_null::{check_near_null, constants};
@@ -144,12 +144,7 @@ impl<V: Value> DistributedSmoothedAggregation<V> {
     ///
     /// If the device was lost.
     pub fn info(&self) -> Result<AmgInfo> {
-        let level = |level: &Level<V, DistributedCsr<V>>| AmgLevelInfo {
-            rows: LevelMatrix::nrows(&level.a),
-            nonzeros: level.nonzeros,
-            spectral_radius: level.analysis.radius,
-        };
-        let levels = self.hierarchy.levels.iter().map(level).collect();
+        let levels = self.hierarchy.levels.iter().map(Level::info).collect();
         let mut info = AmgInfo { levels, set_up_ms: self.stopwatch.times()? };
         if let Some(gathered) = &self.hierarchy.coarse {
             let below = gathered.info()?;

@@ -7,8 +7,8 @@ use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Value};
 use super::build::{Built, build};
 use super::coarse::Coarse;
 use super::cycle::{Hierarchy, Work};
-use super::info::{AmgInfo, AmgLevelInfo, Part, Stopwatch};
-use super::level::AmgLevel;
+use super::info::{AmgInfo, Part, Stopwatch};
+use super::level::{AmgLevel, Level};
 use super::matrix::LevelMatrix;
 use super::near_null::{check_near_null, constants};
 use super::options::{AmgCycle, AmgOptions};
@@ -136,11 +136,7 @@ impl<V: Value> SmoothedAggregation<V> {
     ///
     /// If the device was lost.
     pub fn info(&self) -> Result<AmgInfo> {
-        let levels = self.hierarchy.levels.iter().map(|level| AmgLevelInfo {
-            rows: level.a.nrows(),
-            nonzeros: level.nonzeros,
-            spectral_radius: level.analysis.radius,
-        });
+        let levels = self.hierarchy.levels.iter().map(Level::info);
         Ok(AmgInfo { levels: levels.collect(), set_up_ms: self.stopwatch.times()? })
     }
 

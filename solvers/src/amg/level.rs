@@ -3,6 +3,7 @@
 use evenpath::{DeviceCsr, DeviceSlice, DeviceVec, Value};
 
 use super::diagonal::{inverse_coarse_diagonal, inverse_diagonal};
+use super::info::AmgLevelInfo;
 use super::matrix::LevelMatrix;
 use super::options::AmgSmoother;
 use super::prolongation::Spectrum;
@@ -72,6 +73,12 @@ impl<V: Value, M: LevelMatrix<V>> Level<V, M> {
         let (plan, nonzeros) = (a.plan_spmv()?, a.nonzeros()?);
         let smoother = Smoother::new(a.local(), smoother, (&analysis.inverse_diagonal, analysis.radius))?;
         Ok(Self { a, nonzeros, plan, analysis, smoother })
+    }
+
+    /// The sizes on all ranks.
+    pub(super) fn info(&self) -> AmgLevelInfo {
+        let (rows, spectral_radius) = (self.a.nrows(), self.analysis.radius);
+        AmgLevelInfo { rows, nonzeros: self.nonzeros, spectral_radius }
     }
 
     /// Number of rows on this rank.

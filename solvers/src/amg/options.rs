@@ -119,8 +119,8 @@ impl AmgOptions {
         Self { max_coarse, ..self }
     }
 
-    /// Sets the maximum number of rows, of all ranks, of a level that is gathered on every rank, which then has this level and those
-    /// below it for itself. A level that is small enough to be inverted always is. One without ranks takes no notice.
+    /// Sets the maximum number of rows over all ranks for a level to be gathered on every rank. Each rank then solves that level and those
+    /// below it by itself. Levels that are small enough to be inverted are always gathered. Without ranks the option has no effect.
     #[must_use]
     pub fn with_max_gathered(self, max_gathered: usize) -> Self {
         Self { max_gathered, ..self }

@@ -63,8 +63,10 @@ impl EvenRuns {
             rows += 1;
         }
         others += add(&mut runs, rows, length);
-        let are_scattered = has_scattered_columns(ends.len(), columns, 1);
-        (others <= most).then_some(Self { runs, are_scattered })
+        if others > most {
+            return None;
+        }
+        Some(Self { runs, are_scattered: has_scattered_columns(ends.len(), columns, 1) })
     }
 
     /// Mean number of rows between changes of the length.

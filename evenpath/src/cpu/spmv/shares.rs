@@ -16,8 +16,8 @@ const SPINS: usize = 5000;
 /// Runs a task for every index below `count`, on the calling thread and the other threads of rayon's pool.
 ///
 /// Each thread starts with its own share, which is the same in every call and may be in its cache, and then
-/// helps with the others. The calling thread does not wait for the others to wake: one that comes when all tasks are
-/// taken finds the work closed.
+/// helps with the others. The calling thread does not wait for the others to wake: a thread that wakes after all tasks
+/// are taken does nothing.
 pub(super) fn for_each(count: usize, task: &(dyn Fn(usize) + Sync)) {
     let threads = rayon::current_num_threads().min(count / LEAST);
     if threads < 2 {
@@ -53,7 +53,7 @@ pub(super) fn for_each(count: usize, task: &(dyn Fn(usize) + Sync)) {
     }
 }
 
-/// Work for threads that may come when it is done.
+/// Work that other threads may join until it is closed.
 struct SharedWork {
     work: &'static (dyn Fn(usize) + Sync),
     /// [`THREAD`] for each thread inside, and [`CLOSED`].
@@ -86,7 +86,7 @@ impl SharedWork {
         self.state.fetch_sub(THREAD, Release);
     }
 
-    /// Lets no more threads in, and waits until those inside have left.
+    /// Keeps other threads from joining, and waits until those that have joined are done.
     fn close(&self) {
         self.state.fetch_or(CLOSED, Acquire);
         let mut polls = 0;
@@ -115,6 +115,7 @@ mod tests {
             }
         }
     }
+
     #[test]
     fn busy_threads_are_not_waited_for() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();

@@ -41,8 +41,8 @@ impl Limits {
         Ok(Some(Self { norm, of_norm: progress.limit(), of_square: limit.to_f64() }))
     }
 
-    /// Does steps, at most `len` between two looks at their scalars, until one ends the cycle, by a breakdown or without. `advance` does as many
-    /// as it is told, and returns the scalars of each, those after the last, and perhaps others.
+    /// Does steps until one ends the cycle, and returns the breakdown if there was one. `advance(count)` does `count` steps, at most `len`, and
+    /// returns the scalars of each and those after the last; it may return more, which are ignored.
     pub(super) fn follow<V: Value>(
         &self,
         len: usize,

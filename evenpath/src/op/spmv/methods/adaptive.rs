@@ -61,8 +61,8 @@ impl<V: Scalar, O: Offset> Strategy<V, O> for RowBlocksMethod {
         features: &Features,
     ) -> Result<Option<Boxed<V, O>>, OpError> {
         let lengths = features.lengths;
-        let limit = launcher(matrix).info().tile_items();
-        if lengths.longest > limit as u64 / 2 && lengths.mean < ROW_BLOCK_MEAN {
+        let limit = launcher(matrix).info().tile_items() as u32;
+        if RowBlocks::has_long_rows(lengths, limit) && lengths.mean < ROW_BLOCK_MEAN {
             return Ok(None);
         }
         Ok(Some(Box::new(Adaptive::on_device(matrix, lengths, features.gathers)?)))

@@ -1,5 +1,6 @@
 //! Row blocks: consecutive rows that have few nonzeros together.
 
+use evenpath_kernels::block::list::UnorderedList;
 use evenpath_kernels::spmv::{CutRowBlocks, ListRowBlocks, ROWS_PER_NONZERO};
 
 use crate::device::DeviceVec;
@@ -23,11 +24,16 @@ impl RowBlocks {
         lengths: Lengths,
         limit: u32,
     ) -> Result<Self, OpError> {
-        let longest = lengths.longest.max(1);
-        match u32::try_from(longest) {
-            Ok(longest) if longest <= limit / 2 => Self::of_short_rows(matrix, Cut::new(limit, longest)),
-            _ => Self::with_long_rows(matrix, Cut::beside_long_rows(matrix, lengths, limit)),
+        if Self::has_long_rows(lengths, limit) {
+            Self::with_long_rows(matrix, Cut::beside_long_rows(matrix, lengths, limit))
+        } else {
+            Self::of_short_rows(matrix, Cut::new(limit, (lengths.longest as u32).max(1)))
         }
+    }
+
+    /// Returns whether a row is longer than half a row block of at most `limit` nonzeros.
+    pub(super) fn has_long_rows(lengths: Lengths, limit: u32) -> bool {
+        lengths.longest > u64::from(limit / 2)
     }
 
     /// Cuts rows of which none is long.
@@ -55,20 +61,19 @@ impl RowBlocks {
         let long_rows = matrix.nnz() / (cut.most as usize + 1);
         let capacity = (cut.blocks(matrix) + 2 * long_rows).min(rows) + 1;
         let launch = device.kernel().threads(rows + 1)?;
-        let (mut starts, mut listed) = (device.uninitialized(capacity)?, device.zeros::<u64>(1)?);
+        let (mut starts, mut count) = (device.uninitialized(capacity)?, device.zeros::<u32>(1)?);
         let list = ListRowBlocks {
             pattern: matrix.pattern().view(),
-            starts: starts.as_global_mut(),
-            listed: listed.as_global_mut(),
+            starts: UnorderedList { elements: starts.as_global_mut(), count: count.as_global_mut() },
             share: cut.share,
             most: cut.most,
         };
         // SAFETY: there is one more row offset than rows, and an element of `starts` for each row that can begin a block and for the
         // end; buffers are freed in the stream's order.
         unsafe { launch.launch(list) }?;
-        let listed = listed.get(0)? as usize;
+        let count = count.get(0)? as usize;
         let bits = SortOptions::default().with_bits(0..index_bits(rows + 1));
-        Ok(Self { block_rows: sort::keys(&starts.slice(..listed)?, bits)? })
+        Ok(Self { block_rows: sort::keys(&starts.slice(..count)?, bits)? })
     }
 }
 
